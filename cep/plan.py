@@ -1,0 +1,187 @@
+"""The plan: everything a runtime needs to know of a pattern, and nothing of how it was written.
+
+Frozen, picklable, versioned, hashed. `Plan.key` is the SHA-256 of its canonical text, so that two files that differ in
+layout, comments or clause order have one key, and a checkpoint knows whether it still fits. Executors get a plan; they
+never parse.
+
+How to read it: each *leaf* is a pattern variable with the attributes and filters it needs. The *tree* is the generalized
+join tree (for `explain`; the runtime walks *triggers*). A *trigger* says how to find all matches that contain a new
+event of one variable: a list of *steps*, each of which binds one more variable through an *index* (rows grouped by
+`key`, sorted by `sort` within a group), as one contiguous range per group, and then applies what remains as `checks`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+
+from cep.expr import Expr
+from cep.hypergraph import TreeNode, Verdict
+from cep.model import Stream
+from cep.types import Type
+
+PLAN_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A pattern variable: which events can bind it, and what is kept of them.
+
+    `columns` are the needed attributes only. `filter` conjuncts mention this variable alone; they include the
+    non-NULL tests that the joins imply.
+    """
+
+    var: str
+    stream: str
+    columns: tuple[tuple[str, Type], ...]
+    time: str | None
+    filter: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Rows of a leaf grouped by the values of `key` and sorted by `sort` within a group (by arrival where None)."""
+
+    var: str
+    key: tuple[Expr, ...]
+    sort: Expr | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """`index.sort op bound`, where `bound` is an expression over one variable bound before."""
+
+    op: str
+    bound: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Bind `var`, a neighbour of `via`, through `plan.indexes[index]`.
+
+    `key` are the bound-side expressions for the index's key, in its order. `ranges` bound the index's sort key.
+    `checks` are conditions that become decidable here. `chain` says that the rows that can still be completed below
+    are a suffix of the group in time (best starts rise with time), so no dead end is visited; `exists` that the step
+    only asks whether there is a partner (DISTINCT over something else).
+    """
+
+    var: str
+    via: str
+    index: int
+    key: tuple[Expr, ...]
+    ranges: tuple[Range, ...]
+    checks: tuple[Expr, ...]
+    chain: bool = False
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """How a new event of `var` finds its matches."""
+
+    var: str
+    checks: tuple[Expr, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """An edge of the join tree over the pattern's variables: `child` hangs below `parent`.
+
+    `predicates` are all inequality and general conditions on the edge. With `chain`, rows of `child` have best starts
+    that rise with time within a group (design, section 5).
+    """
+
+    parent: str
+    child: str
+    predicates: tuple[Expr, ...]
+    chain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of the composite event."""
+
+    name: str
+    type: Type
+    expr: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantees:
+    """What an event, a match and the state cost, in plain words; each is backed by a test that counts."""
+
+    update: str
+    delay: str
+    space: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """See the module's text. `window` is in microseconds, None where unbounded.
+
+    `partition_key` gives for each stream the attributes whose hash says where an event goes; None where there is no
+    such key. `runtime` is `iedyn` for acyclic plans and `iedyn+bags` for cyclic ones.
+    """
+
+    version: int = PLAN_VERSION
+    pattern: str
+    streams: tuple[Stream, ...]
+    leaves: tuple[Leaf, ...]
+    window: int | None
+    distinct: bool
+    fields: tuple[Field, ...]
+    partition_key: tuple[tuple[str, tuple[str, ...]], ...] | None
+    root: str
+    edges: tuple[Edge, ...]
+    indexes: tuple[Index, ...]
+    triggers: tuple[Trigger, ...]
+    runtime: str
+    tree: TreeNode | None
+    bags: tuple[tuple[str, ...], ...]
+    verdict: Verdict
+    output_variables: tuple[str, ...]
+    connex_variables: tuple[str, ...]
+    guarantees: Guarantees
+    notes: tuple[str, ...] = ()
+    key: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", hashlib.sha256(canonical(self).encode()).hexdigest())
+
+    def leaf(self, var: str) -> Leaf:
+        """The leaf of a variable."""
+        return next(leaf for leaf in self.leaves if leaf.var == var)
+
+    def stream(self, name: str) -> Stream:
+        """A stream by name."""
+        return next(stream for stream in self.streams if stream.name == name)
+
+    def needed_columns(self, stream: str) -> tuple[tuple[str, Type], ...]:
+        """The attributes of a stream that some leaf needs, in declared order, the event time included."""
+        wanted = {name for leaf in self.leaves if leaf.stream == stream for name, _ in leaf.columns}
+        declared = self.stream(stream)
+        if declared.time is not None:
+            wanted.add(declared.time)
+        return tuple((name, type_) for name, type_ in declared.columns if name in wanted)
+
+
+_NOT_MEANING = frozenset({"tree", "guarantees", "notes", "verdict", "output_variables", "connex_variables", "key"})
+"""Fields that tell a reader about the plan but do not change what it does: left out of the hash."""
+
+
+def canonical(value: object) -> str:
+    """A text that is equal exactly for plans that do the same, in every process and Python version."""
+    if is_dataclass(value):
+        inner = ",".join(
+            f"{f.name}={canonical(getattr(value, f.name))}" for f in fields(value) if f.name not in _NOT_MEANING
+        )
+        return f"{type(value).__name__}({inner})"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    if isinstance(value, (frozenset, set)):
+        return "{" + ",".join(sorted(canonical(item) for item in value)) + "}"
+    return repr(value)
