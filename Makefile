@@ -1,0 +1,46 @@
+# Everything a developer runs. Each target sets up .venv itself; the second time costs nothing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help venv test slow check format grammar clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: $(STAMP) ## Set up .venv with everything that development needs
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	touch $@
+
+test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
+	$(PYTEST) -q -m "not slow and not spark and not kafka" -n 2
+	$(PYTEST) -q -m "not slow and (spark or kafka)"
+
+slow: $(STAMP) ## Run the load and crash tests
+	$(PYTEST) -q -m slow
+
+check: $(STAMP) ## Lint, formatting, types, import contracts, then the tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test
+
+format: $(STAMP) ## Put all Python files into the standard layout
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+grammar: $(STAMP) ## Generate the lexer and parser from grammar/
+	$(BIN)/python -m cep.syntax.regenerate
+
+clean: ## Remove .venv and everything that tools leave behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
