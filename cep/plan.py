@@ -4,10 +4,11 @@ Frozen, picklable, versioned, hashed. `Plan.key` is the SHA-256 of its canonical
 layout, comments or clause order have one key, and a checkpoint knows whether it still fits. Executors get a plan; they
 never parse.
 
-How to read it: each *leaf* is a pattern variable with the attributes and filters it needs. The *tree* is the generalized
-join tree (for `explain`; the runtime walks *triggers*). A *trigger* says how to find all matches that contain a new
-event of one variable: a list of *steps*, each of which binds one more variable through an *index* (rows grouped by
-`key`, sorted by `sort` within a group), as one contiguous range per group, and then applies what remains as `checks`.
+How to read it: each *leaf* is a pattern variable with the attributes and filters it needs. The *tree* is the
+generalized join tree (for `explain`; the runtime walks *triggers*). A *trigger* says how to find all matches that
+contain a new event of one variable: a list of *steps*, each of which binds one more variable through an *index* (rows
+grouped by `key`, sorted by `sort` within a group), as one contiguous range per group, and then applies what remains as
+`checks`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import hashlib
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from cep.expr import Expr
+from cep.expr import Expr, columns
 from cep.hypergraph import TreeNode, Verdict
 from cep.model import Stream
 from cep.types import Type
@@ -28,8 +29,8 @@ PLAN_VERSION = 1
 class Leaf:
     """A pattern variable: which events can bind it, and what is kept of them.
 
-    `columns` are the needed attributes only. `filter` conjuncts mention this variable alone; they include the
-    non-NULL tests that the joins imply.
+    `columns` are the attributes to keep: what joins, checks and outputs need, and the event time. `filter` conjuncts
+    mention this variable alone and may use more; they include the non-NULL tests that the joins imply.
     """
 
     var: str
@@ -40,11 +41,27 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A join variable: what each pattern variable contributes to an equality that two or more of them share."""
+
+    name: str
+    type: Type
+    members: tuple[tuple[str, Expr], ...]
+
+    def of(self, var: str) -> Expr:
+        """The expression that stands for this key on a pattern variable."""
+        return dict(self.members)[var]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """Rows of a leaf grouped by the values of `key` and sorted by `sort` within a group (by arrival where None)."""
+    """Rows of a leaf grouped by the keys named in `key` (of `Plan.keys`; one group where empty).
+
+    Within a group rows are sorted by `sort`, or stand in order of arrival where that is None.
+    """
 
     var: str
-    key: tuple[Expr, ...]
+    key: tuple[str, ...]
     sort: Expr | None
 
 
@@ -60,8 +77,9 @@ class Range:
 class Step:
     """Bind `var`, a neighbour of `via`, through `plan.indexes[index]`.
 
-    `key` are the bound-side expressions for the index's key, in its order. `ranges` bound the index's sort key.
-    `checks` are conditions that become decidable here. `chain` says that the rows that can still be completed below
+    `key` names, for each key of the index, the bound variable that supplies it. `ranges` bound the index's sort key;
+    where that is the event time, the window bounds it too. `checks` are conditions that become decidable here.
+    `chain` says that the rows that can still be completed below
     are a suffix of the group in time (best starts rise with time), so no dead end is visited; `exists` that the step
     only asks whether there is a partner (DISTINCT over something else).
     """
@@ -69,7 +87,7 @@ class Step:
     var: str
     via: str
     index: int
-    key: tuple[Expr, ...]
+    key: tuple[str, ...]
     ranges: tuple[Range, ...]
     checks: tuple[Expr, ...]
     chain: bool = False
@@ -133,6 +151,7 @@ class Plan:
     distinct: bool
     fields: tuple[Field, ...]
     partition_key: tuple[tuple[str, tuple[str, ...]], ...] | None
+    keys: tuple[Key, ...]
     root: str
     edges: tuple[Edge, ...]
     indexes: tuple[Index, ...]
@@ -159,8 +178,10 @@ class Plan:
         return next(stream for stream in self.streams if stream.name == name)
 
     def needed_columns(self, stream: str) -> tuple[tuple[str, Type], ...]:
-        """The attributes of a stream that some leaf needs, in declared order, the event time included."""
-        wanted = {name for leaf in self.leaves if leaf.stream == stream for name, _ in leaf.columns}
+        """The attributes of a stream that some leaf keeps or filters by, in declared order, the event time included."""
+        leaves = [leaf for leaf in self.leaves if leaf.stream == stream]
+        wanted = {name for leaf in leaves for name, _ in leaf.columns}
+        wanted |= {col.attr for leaf in leaves for expr in leaf.filter for col in columns(expr)}
         declared = self.stream(stream)
         if declared.time is not None:
             wanted.add(declared.time)

@@ -1,0 +1,100 @@
+"""The pipeline: source → parse → resolve and type-check → normalise → GCQ → reduce (GYO) → join tree → plan.
+
+Passes up to `lint` report to one list of diagnostics and recover; the rest cannot fail on a pattern that they passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cep.compiler.atom_tree import atom_tree
+from cep.compiler.check import check
+from cep.compiler.classify import classify
+from cep.compiler.decompose import decompose
+from cep.compiler.gcq import gcq
+from cep.compiler.join_tree import join_tree
+from cep.compiler.lint import lint
+from cep.compiler.load import load
+from cep.compiler.normalise import normalise
+from cep.compiler.plan import plan
+from cep.compiler.rank import rank
+from cep.compiler.reduce import reduce
+from cep.compiler.resolve import resolve
+from cep.compiler.satisfiable import satisfiable
+from cep.diagnostics import Diagnostic, Diagnostics, Severity
+from cep.gcq import GCQ
+from cep.model import Pattern
+from cep.plan import Plan
+from cep.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a file compiles to. `plans` holds the patterns without errors; `sources` every file that was read."""
+
+    plans: tuple[Plan, ...]
+    patterns: tuple[Pattern, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: dict[str, Source]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no error (warnings do not count)."""
+        return not any(d.severity is Severity.ERROR for d in self.diagnostics)
+
+
+def compile_source(source: Source) -> Result:
+    """Compile a file and what it imports. Never raises for anything a user can write."""
+    diagnostics = Diagnostics()
+    unit = load(source, diagnostics)
+    scope = resolve(unit, diagnostics)
+    patterns = check(unit, scope, diagnostics)
+    for pattern in patterns:
+        satisfiable(pattern, diagnostics)
+    lint(unit, patterns, diagnostics)
+    sound = [p for p in patterns if not _has_error_in(p, diagnostics)]
+    plans = tuple(compile_pattern(pattern, diagnostics) for pattern in sound)
+    return Result(
+        plans=plans, patterns=tuple(sound), diagnostics=diagnostics.sorted(), sources=dict(unit.sources)
+    )
+
+
+def compile_pattern(pattern: Pattern, diagnostics: Diagnostics) -> Plan:
+    """From a checked pattern to its plan; warns about what it will cost."""
+    query = gcq(normalise(pattern))
+    made = plan_query(query)
+    if made.partition_key is None and len(made.leaves) > 1:
+        diagnostics.warning(
+            "CEP0503",
+            pattern.span,
+            f"pattern `{pattern.name}` has no partition key: as a Spark job it runs in one bucket",
+            hint="join all variables on one attribute, e.g. with PARTITION BY",
+        )
+    if not made.verdict.acyclic:
+        bags = "; ".join(", ".join(bag) for bag in made.bags if len(bag) > 1)
+        diagnostics.warning(
+            "CEP0504",
+            pattern.span,
+            f"pattern `{pattern.name}` is cyclic: it runs, without the guarantees of a join tree",
+            notes=[f"joined variable by variable: {bags}"],
+        )
+    return made
+
+
+def plan_query(query: GCQ) -> Plan:
+    """From a query to its plan."""
+    places = rank(query)
+    verdict = classify(query.shape)
+    if not verdict.acyclic:
+        return plan(query, verdict, places, None, None, decompose(query.shape))
+    tree = join_tree(query.shape, reduce(query.shape, places))
+    return plan(query, verdict, places, tree, atom_tree(query.shape, tree, places), ())
+
+
+def _has_error_in(pattern: Pattern, diagnostics: Diagnostics) -> bool:
+    return any(
+        d.severity is Severity.ERROR
+        and d.span.file == pattern.span.file
+        and pattern.span.start <= d.span.start < pattern.span.end
+        for d in diagnostics
+    )

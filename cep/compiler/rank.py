@@ -1,0 +1,42 @@
+"""Rank: guess which event of a match comes last.
+
+The join tree is rooted at the event that completes a match, so that every other insertion finds nothing to do
+(idris.md, trap 6.9). `SEQ` and comparisons of event times say which one that is; where no time does, larger values are
+taken to come later, as they do in streams of counters and prices that the thesis calls temporally ordered. A wrong
+guess costs time, never matches.
+"""
+
+from __future__ import annotations
+
+from cep.expr import Col, variables
+from cep.gcq import GCQ
+from cep.types import Type
+
+
+def rank(gcq: GCQ) -> dict[str, int]:
+    """Atom names to their places in time, 0 earliest; all different. Linear in inequalities times atoms."""
+    names = [atom.name for atom in gcq.atoms]
+    times = {atom.name: atom.stream.time for atom in gcq.atoms}
+
+    def is_time(expr: object, var: str) -> bool:
+        return expr == Col(var, times[var] or "", Type.TIMESTAMP)
+
+    by_time: list[tuple[str, str]] = []
+    by_value: list[tuple[str, str]] = []
+    for inequality in gcq.inequalities:
+        (earlier,), (later,) = (variables(side) for side in inequality.args)
+        timed = is_time(inequality.args[0], earlier) and is_time(inequality.args[1], later)
+        (by_time if timed else by_value).append((earlier, later))
+    time_depth = _depths(names, by_time)
+    value_depth = _depths(names, by_value)
+    ordered = sorted(names, key=lambda name: (time_depth[name], value_depth[name], names.index(name)))
+    return {name: place for place, name in enumerate(ordered)}
+
+
+def _depths(names: list[str], pairs: list[tuple[str, str]]) -> dict[str, int]:
+    """Longest chain of pairs that leads to each name; rounds are capped, so that a cycle of values does no harm."""
+    depth = dict.fromkeys(names, 0)
+    for _ in names:
+        for earlier, later in pairs:
+            depth[later] = max(depth[later], min(depth[earlier] + 1, len(names)))
+    return depth
