@@ -1,0 +1,192 @@
+"""Bags for a cyclic query: groups of atoms such that the query over the groups is acyclic.
+
+The reduction of a cyclic query gets stuck with a *core*: hyperedges none of which goes into another. Atoms outside the
+core are ears; they hang from it as in any join tree and keep a bag of their own. The core is partitioned: each
+component of it (connected by variables or predicates) into bags that are connected themselves, so that no bag is a
+cross product. Up to eight atoms per component, all such partitions are tried, those with the smallest largest bag
+(the *width*) first, then those with the most bags. Beyond, the two bags whose union is smallest are merged until the
+component is acyclic.
+
+Each atom is in exactly one bag, so a match is one tuple per bag and multiplicities need no care. The price: a
+hypertree decomposition that may use an atom in several bags can be narrower (cycles of five and more).
+
+Guaranteed: `bag_query(query, bags)` is acyclic, and has the results of `query` once each bag holds the join of its
+atoms under the predicates within it. Not guaranteed: the least width among all decompositions.
+
+Cost: at most Bell(8) = 4140 acyclicity tests per component; O(n^3) of them for the greedy one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from cep.compiler.reduce import Reduction, reduce
+from cep.hypergraph import Atom, Bag, Predicate, Query, TreeNode
+
+SEARCH_LIMIT = 8
+
+
+def decompose(query: Query) -> tuple[Bag, ...]:
+    """The bags of `query`, in the order of their first atoms; one per atom where the query is acyclic.
+
+    >>> square = tuple(Atom(name, frozenset(name)) for name in ("ab", "bc", "cd", "da"))
+    >>> [bag.atoms for bag in decompose(Query(square, frozenset("abcd"), ()))]
+    [('ab', 'bc'), ('cd', 'da')]
+    """
+    groups: list[frozenset[str]] = []
+    for component in _components(_core(query)):
+        if len(component.atoms) <= SEARCH_LIMIT:
+            groups.extend(_narrowest(component))
+        else:
+            groups.extend(_greedy(component))
+    grouped = frozenset().union(*groups)
+    groups.extend(frozenset((atom.name,)) for atom in query.atoms if atom.name not in grouped)
+    return _bags(query, groups)
+
+
+def bag_query(query: Query, bags: Sequence[Bag]) -> Query:
+    """The query over `bags`: an atom per bag, named after its atoms, and the predicates that no bag decides."""
+    atoms = tuple(Atom("+".join(bag.atoms), bag.variables) for bag in bags)
+    inner = [frozenset(bag.atoms) for bag in bags]
+    return Query(atoms, query.output, _between(query, inner))
+
+
+def _bags(query: Query, groups: Iterable[frozenset[str]]) -> tuple[Bag, ...]:
+    """What a bag exposes: variables that the output, another bag or a predicate between bags needs."""
+    place = {atom.name: position for position, atom in enumerate(query.atoms)}
+    ordered = sorted(groups, key=lambda group: min(map(place.__getitem__, group)))
+    own = [_union(query, group) for group in ordered]
+    needed = query.output.union(*(p.variables for p in _between(query, ordered)))
+    shared = frozenset().union(*(a & b for a, b in combinations(own, 2)))
+    return tuple(
+        Bag(atoms=tuple(sorted(group, key=place.__getitem__)), variables=variables & (needed | shared))
+        for group, variables in zip(ordered, own, strict=True)
+    )
+
+
+def _between(query: Query, groups: Sequence[frozenset[str]]) -> tuple[Predicate, ...]:
+    unions = [_union(query, group) for group in groups]
+    return tuple(p for p in query.predicates if not any(p.variables <= union for union in unions))
+
+
+def _union(query: Query, group: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(atom.variables for atom in query.atoms if atom.name in group))
+
+
+def _core(query: Query) -> Query:
+    """What the reduction leaves: one atom per hyperedge, with the variables and predicates that are still there."""
+    reduction = reduce(query)
+    return Query(_core_atoms(reduction), frozenset(), reduction.remaining.predicates)
+
+
+def _core_atoms(reduction: Reduction) -> tuple[Atom, ...]:
+    guards: dict[frozenset[str], str] = {}
+    for root in reduction.roots:
+        if root.label in reduction.remaining.edges:
+            guards.setdefault(root.label, _guard_atom(root))
+    place = {atom.name: position for position, atom in enumerate(reduction.query.atoms)}
+    return tuple(Atom(name, label) for label, name in sorted(guards.items(), key=lambda item: place[item[1]]))
+
+
+def _guard_atom(node: TreeNode) -> str:
+    while node.atom is None:
+        node = next(child for child in node.children if node.label <= child.label)
+    return node.atom
+
+
+def _components(core: Query) -> Iterator[Query]:
+    """Parts of the core that share no variable and no predicate."""
+    left = list(core.atoms)
+    while left:
+        inside = [left.pop(0)]
+        for atom in inside:
+            near = [other for other in left if _linked(core, atom.variables, other.variables)]
+            inside.extend(near)
+            left = [other for other in left if other not in near]
+        variables = frozenset().union(*(atom.variables for atom in inside))
+        ordered = tuple(atom for atom in core.atoms if atom in inside)
+        yield Query(ordered, frozenset(), tuple(p for p in core.predicates if p.variables & variables))
+
+
+def _linked(query: Query, one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one & other) or any(p.variables & one and p.variables & other for p in query.predicates)
+
+
+def _narrowest(component: Query) -> list[frozenset[str]]:
+    """The first acyclic partition, by width, then by number of bags, then in the order of enumeration."""
+    atoms = [atom.name for atom in component.atoms]
+    partitions = sorted(_partitions(atoms), key=lambda groups: (max(map(len, groups)), -len(groups)))
+    connected: dict[frozenset[str], bool] = {}
+
+    def is_connected(group: frozenset[str]) -> bool:
+        if group not in connected:
+            part = tuple(atom for atom in component.atoms if atom.name in group)
+            connected[group] = len(list(_components(Query(part, frozenset(), component.predicates)))) == 1
+        return connected[group]
+
+    return next(groups for groups in partitions if all(map(is_connected, groups)) and _acyclic_over(component, groups))
+
+
+def _partitions(items: Sequence[str]) -> Iterator[list[frozenset[str]]]:
+    if not items:
+        yield []
+        return
+    first, rest = items[0], items[1:]
+    for groups in _partitions(rest):
+        for position, group in enumerate(groups):
+            yield [group | {first}, *groups[:position], *groups[position + 1 :]]
+        yield [frozenset((first,)), *groups]
+
+
+def _greedy(component: Query) -> list[frozenset[str]]:
+    """Merge the two linked bags with the smallest union until the component is acyclic."""
+    groups = [frozenset((atom.name,)) for atom in component.atoms]
+    while not _acyclic_over(component, groups):
+        one, other = min(
+            (
+                (one, other)
+                for one, other in combinations(groups, 2)
+                if _linked(component, _union(component, one), _union(component, other))
+            ),
+            key=lambda pair: (len(pair[0] | pair[1]), len(_union(component, pair[0] | pair[1]))),
+        )
+        position = groups.index(one)
+        groups[position] = one | other
+        groups.remove(other)
+    return groups
+
+
+def _acyclic_over(component: Query, groups: Sequence[frozenset[str]]) -> bool:
+    """Whether the component over `groups` is acyclic: bare reduction, no forest."""
+    edges = {_union(component, group) for group in groups}
+    predicates = [p.variables for p in component.predicates]
+    changed = True
+    while changed and edges:
+        changed = False
+        predicates = [p for p in predicates if not any(p <= edge for edge in edges)]
+        mentioned = frozenset().union(*predicates)
+        for edge in list(edges):
+            others = frozenset().union(*(other for other in edges if other != edge))
+            joins = edge & others
+            if edge - joins - mentioned:
+                edges.remove(edge)
+                edges |= {edge & (joins | mentioned)} - {frozenset()}
+                changed = True
+                break
+            into = next(
+                (
+                    other
+                    for other in edges
+                    if other != edge
+                    and joins <= other
+                    and all(p <= edge | other for p in predicates if p & (edge - other))
+                ),
+                None,
+            )
+            if into is not None:
+                edges.remove(edge)
+                predicates = [p for p in predicates if not p & (edge - into)]
+                changed = True
+                break
+    return not edges and not predicates
