@@ -181,6 +181,7 @@ CODES: dict[str, str] = {
     "CEP0211": "unknown type",
     "CEP0212": "stream is never used",
     "CEP0213": "variable is never used",
+    "CEP0214": "output field needs a name",
     "CEP0301": "operand of the wrong type",
     "CEP0302": "types cannot be compared",
     "CEP0303": "timestamp compared with a number",

@@ -1,0 +1,181 @@
+"""Find out what the names at the top of the files mean: the streams, their attributes, their event times.
+
+The result holds every stream that can be used, also those with something wrong in them: what is wrong has been
+reported, and `Scope.untyped` lets the checker stay silent about attributes whose type nobody knows. Of two streams with
+one name the first counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cep.compiler.load import Unit
+from cep.diagnostics import Diagnostics, Label, did_you_mean
+from cep.model import Stream
+from cep.source import Span
+from cep.syntax import ast
+from cep.types import COLUMN_TYPES, MICROS, Type
+
+MAX_INT = 2**63 - 1
+
+TYPE_SYNONYMS = {
+    Type.INT: "BIGINT INTEGER LONG INT64 INT32 SMALLINT TINYINT SHORT BYTE NUMBER UINT64 SERIAL",
+    Type.DOUBLE: "FLOAT FLOAT64 FLOAT32 DECIMAL NUMERIC REAL MONEY",
+    Type.STRING: "VARCHAR TEXT CHAR STR UUID CLOB NVARCHAR KEYWORD",
+    Type.BOOLEAN: "BOOL BIT LOGICAL",
+    Type.TIMESTAMP: "DATETIME DATE TIME TIMESTAMPTZ TIMESTAMP_LTZ INSTANT",
+}
+"""What other systems call our types: edit distance alone would turn `DECIMAL` into nothing and `TEXT` into nothing."""
+
+_BY_SYNONYM = {synonym: type_ for type_, synonyms in TYPE_SYNONYMS.items() for synonym in synonyms.split()}
+_COLUMN_TYPES = {type_.value: type_ for type_ in COLUMN_TYPES}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The streams by name, and what is known to be missing.
+
+    `untyped` holds (stream, attribute) pairs that were declared with an unknown type. `timeless` names streams whose
+    `TIMESTAMP BY` is wrong: they have no event time, but that has been said. `complete` is false where a syntax or file
+    error may have hidden streams: an unknown stream is then no finding.
+    """
+
+    streams: dict[str, Stream]
+    declared: dict[str, ast.StreamDecl]
+    untyped: frozenset[tuple[str, str]]
+    timeless: frozenset[str]
+    complete: bool
+
+
+def resolve(unit: Unit, diagnostics: Diagnostics) -> Scope:
+    """The scope of a unit. O(size of the declarations)."""
+    complete = not any(item.code.startswith(("CEP00", "CEP01")) for item in diagnostics)
+    streams: dict[str, Stream] = {}
+    declared: dict[str, ast.StreamDecl] = {}
+    untyped: set[tuple[str, str]] = set()
+    timeless: set[str] = set()
+    patterns: dict[str, Span] = {}
+    for file in (*unit.imported, unit.file):
+        for statement in file.statements:
+            if isinstance(statement, ast.StreamDecl):
+                name = statement.name.text
+                if name in declared:
+                    _twice("CEP0205", "stream", statement.name, declared[name].name.span, diagnostics)
+                    _stream(statement, set(), set(), diagnostics)
+                    continue
+                declared[name] = statement
+                streams[name] = _stream(statement, untyped, timeless, diagnostics)
+            elif isinstance(statement, ast.PatternDecl) and file is unit.file:
+                name = statement.name.text
+                if name in patterns:
+                    _twice("CEP0206", "pattern", statement.name, patterns[name], diagnostics)
+                patterns.setdefault(name, statement.name.span)
+    return Scope(
+        streams=streams,
+        declared=declared,
+        untyped=frozenset(untyped),
+        timeless=frozenset(timeless),
+        complete=complete,
+    )
+
+
+def duration_micros(literal: ast.DurationLiteral, diagnostics: Diagnostics) -> int | None:
+    """The length of a duration; None, and a diagnostic, where it leaves 64 bits of microseconds."""
+    try:
+        micros = round(literal.count * MICROS[literal.unit])
+    except (OverflowError, ValueError):  # infinity and NaN have no integer
+        micros = MAX_INT + 1
+    if abs(micros) > MAX_INT:
+        diagnostics.error(
+            "CEP0104", literal.span, "duration out of range", hint="the longest duration is about 106 million days"
+        )
+        return None
+    return micros
+
+
+def _twice(code: str, kind: str, name: ast.Name, first: Span, diagnostics: Diagnostics) -> None:
+    diagnostics.error(
+        code,
+        name.span,
+        f"{kind} `{name.text}` is declared twice",
+        hint=f"rename or remove one of the two {kind}s",
+        labels=[Label(first, "first declared here")],
+    )
+
+
+def _stream(
+    decl: ast.StreamDecl, untyped: set[tuple[str, str]], timeless: set[str], diagnostics: Diagnostics
+) -> Stream:
+    name = decl.name.text
+    first: dict[str, ast.Name] = {}
+    columns: list[tuple[str, Type]] = []
+    for column in decl.columns:
+        attr = column.name.text
+        type_ = _column_type(column, diagnostics)
+        if attr in first:
+            diagnostics.error(
+                "CEP0207",
+                column.name.span,
+                f"attribute `{attr}` is declared twice in stream `{name}`",
+                hint="rename or remove one of the two",
+                labels=[Label(first[attr].span, "first declared here")],
+            )
+            continue
+        first[attr] = column.name
+        if type_ is None:
+            untyped.add((name, attr))
+        else:
+            columns.append((attr, type_))
+    time = _event_time(decl, dict(columns), untyped, diagnostics)
+    if decl.timestamp_by is not None and time is None:
+        timeless.add(name)
+    watermark = duration_micros(decl.watermark, diagnostics) if decl.watermark is not None else 0
+    return Stream(name=name, columns=tuple(columns), time=time, watermark=watermark or 0)
+
+
+def _column_type(column: ast.ColumnDecl, diagnostics: Diagnostics) -> Type | None:
+    written = column.type.text
+    folded = written.upper()
+    if folded in _COLUMN_TYPES:
+        return _COLUMN_TYPES[folded]
+    synonym = _BY_SYNONYM.get(folded)
+    diagnostics.error(
+        "CEP0211",
+        column.type.span,
+        f"unknown type `{written}`",
+        hint=f"did you mean `{synonym}`?" if synonym else did_you_mean(written, _COLUMN_TYPES),
+        notes=["the types are " + ", ".join(_COLUMN_TYPES)],
+    )
+    return None
+
+
+def _event_time(
+    decl: ast.StreamDecl, columns: dict[str, Type], untyped: set[tuple[str, str]], diagnostics: Diagnostics
+) -> str | None:
+    if decl.timestamp_by is None:
+        return None
+    stream, attr, span = decl.name.text, decl.timestamp_by.text, decl.timestamp_by.span
+    if (stream, attr) in untyped:
+        return None
+    candidates = [name for name, type_ in columns.items() if type_ is Type.TIMESTAMP]
+    offer = f"{stream} has the TIMESTAMP " + ", ".join(candidates) if candidates else None
+    if attr not in columns:
+        diagnostics.error(
+            "CEP0203",
+            span,
+            f"unknown attribute `{attr}` on stream `{stream}`",
+            hint=did_you_mean(attr, candidates or columns) or offer,
+            notes=[f"{stream} has " + ", ".join(columns)] if columns else [],
+        )
+        return None
+    if columns[attr] is not Type.TIMESTAMP:
+        declared = next(column for column in decl.columns if column.name.text == attr)
+        diagnostics.error(
+            "CEP0307",
+            span,
+            f"event time `{attr}` is {columns[attr]}, not TIMESTAMP",
+            hint=offer or f"declare `{attr} TIMESTAMP`: integers in events are read as milliseconds since the epoch",
+            labels=[Label(declared.type.span, "declared here")],
+        )
+        return None
+    return attr
