@@ -1,0 +1,105 @@
+"""A plan as a page of text: what the pattern is, the tree, what is kept, how each event finds its matches, the cost."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from cep.explain import words
+from cep.explain.boxes import Box, boxes, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cep.plan import Plan, Trigger
+
+WIDTH = 100
+_MARK = "\N{BLACK CIRCLE}"
+
+
+def render(plans: Sequence[Plan]) -> str:
+    """One page a plan, a blank line between them."""
+    return "\n".join("".join(line.rstrip() + "\n" for line in page(plan)) for plan in plans)
+
+
+def page(plan: Plan) -> Iterator[str]:
+    """The lines of one plan."""
+    yield plan.pattern
+    yield "=" * cell_len(plan.pattern)
+    facts = [
+        ("class", f"{words.classes(plan.verdict)}: {words.meaning(plan.verdict)}"),
+        ("window", words.window(plan)),
+        ("partition", words.partition(plan)),
+        ("returns", words.output(plan)),
+        ("runtime", plan.runtime),
+    ]
+    yield from _table(facts)
+    root = boxes(plan)
+    yield ""
+    connex = any(box.connex for box in walk(root))
+    yield "Join tree" + (f"   ({_MARK} connex set: together these hold what is returned)" if connex else "")
+    yield from _tree(root, "  ", "  ")
+    yield ""
+    yield "Indexes"
+    yield from _table(
+        (f"{number} on {item.var}", f"{words.index(plan, item)}; {_used(words.users(plan, number))}")
+        for number, item in enumerate(plan.indexes)
+    )
+    yield ""
+    yield "When an event arrives"
+    for trigger in plan.triggers:
+        yield from _trigger(plan, trigger)
+    yield ""
+    yield "Cost"
+    costs = plan.guarantees
+    yield from _table([("an event", costs.update), ("a match", costs.delay), ("the state", costs.space)])
+    if plan.notes:
+        yield ""
+        yield "Notes"
+        for note in plan.notes:
+            yield from _wrapped(note, "  - ", "    ")
+
+
+def _used(variables: tuple[str, ...]) -> str:
+    return f"used by a new {' or '.join(variables)}" if variables else "not used by any trigger"
+
+
+def _trigger(plan: Plan, trigger: Trigger) -> Iterator[str]:
+    checks = f" with {words.conditions(trigger.checks)}" if trigger.checks else ""
+    yield f"  a new {trigger.var}{checks}"
+    for number, step in enumerate(trigger.steps, start=1):
+        parts = [f"{words.lookup(plan, step)} (index {step.index})", *words.extras(step)]
+        yield from _wrapped("; ".join(parts), f"    {number}. ", "       ")
+    yield "    => a match for each combination" if trigger.steps else "    => a match"
+
+
+def _tree(box: Box, first: str, rest: str) -> Iterator[str]:
+    mark = f"{_MARK} " if box.connex else ""
+    yield f"{first}{mark}{box.title}"
+    stem = rest + ("│   " if box.children else "    ")
+    for detail in box.details:
+        yield from _wrapped(detail, stem, stem)
+    for number, child in enumerate(box.children):
+        last = number == len(box.children) - 1
+        if child.edge:
+            yield from _wrapped(", ".join(child.edge), f"{rest}│ [", f"{rest}│  ", end="]")
+        yield from _tree(child, rest + ("└── " if last else "├── "), rest + ("    " if last else "│   "))
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    listed = list(rows)
+    size = max((cell_len(name) for name, _ in listed), default=0)
+    for name, text in listed:
+        head = f"  {name}{' ' * (size - cell_len(name))}   "
+        yield from _wrapped(text, head, " " * cell_len(head))
+
+
+def _wrapped(text: str, first: str, rest: str, end: str = "") -> Iterator[str]:
+    lines = textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    *before, last = lines or [first]
+    yield from before
+    yield last + end
