@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from cep.compiler.atom_tree import AtomTree
 from cep.compiler.guarantees import guarantees
@@ -46,12 +47,21 @@ def plan(
         indexes=tuple(found.indexes),
         triggers=tuple(found.triggers),
         runtime="iedyn" if verdict.acyclic else "iedyn+bags",
-        tree=tree,
+        tree=None if tree is None else _spelled_out(gcq, tree),
         bags=tuple(bag.atoms for bag in bags),
         verdict=verdict,
         output_variables=gcq.output,
         connex_variables=tuple(v.name for v in gcq.variables if v.name in verdict.connex),
         guarantees=guarantees(gcq, edges, tuple(found.triggers), acyclic=verdict.acyclic),
+    )
+
+
+def _spelled_out(gcq: GCQ, node: TreeNode) -> TreeNode:
+    """The tree with each predicate as a user would write it: `theta0` means nothing outside the reduction."""
+    return replace(
+        node,
+        predicates=tuple(str(gcq.theta(name)) for name in node.predicates),
+        children=tuple(_spelled_out(gcq, child) for child in node.children),
     )
 
 
