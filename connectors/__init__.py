@@ -1,0 +1,1 @@
+"""Both ends of a job: event files, Kafka, and how matches are written."""
