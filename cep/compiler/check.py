@@ -10,14 +10,13 @@ any two of its events (`cep.compiler.bounds`); the bound is then its window.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from itertools import pairwise, product
 
 from cep.compiler.bounds import Bound, alternatives, largest_gap
 from cep.compiler.check_expr import ExprChecker, converted
 from cep.compiler.load import Unit
 from cep.compiler.resolve import Scope, duration_micros
+from cep.compiler.tree import nodes
 from cep.diagnostics import Diagnostics, Label, Severity, did_you_mean
 from cep.expr import Call, Col, Expr, conjuncts
 from cep.model import Condition, Pattern, Variable
@@ -361,19 +360,6 @@ class _PatternChecker:
             return f"{item.expr.var.text}.{item.expr.attr.text}"
         self._error("CEP0214", item.expr.span, "output field needs a name", "add `AS name`")
         return None
-
-
-def nodes(node: ast.Node) -> Iterator[ast.Node]:
-    """A node of the syntax tree and everything below it, in no particular order; no recursion."""
-    pending: list[object] = [node]
-    while pending:
-        top = pending.pop()
-        if isinstance(top, tuple):
-            pending += top
-        elif isinstance(top, ast.Node):
-            yield top
-            assert is_dataclass(top)
-            pending += [getattr(top, field.name) for field in fields(top)]
 
 
 def _ast_conjuncts(node: ast.Expr | None) -> list[ast.Expr]:
