@@ -26,6 +26,7 @@ LONGEST_EXCERPT = 7
 
 _COLOURS = {Severity.ERROR: "bright_red", Severity.WARNING: "bright_yellow"}
 _SECOND = "bright_blue"
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def render(reports: Sequence[Report], *, color: bool = False, width: int = 120) -> str:
@@ -69,10 +70,10 @@ class _Drawing:
     def lines(self) -> Iterator[str]:
         item = self.item
         head = self.paint(f"{item.severity.value}[{item.code}]", _COLOURS[item.severity])
-        yield f"{head}: {self.paint(item.message, None)}"
-        beside = item.hint if item.hint and "\n" not in item.hint else ""
+        yield f"{head}: {self.paint(visible(item.message), None)}"
+        beside = visible(item.hint) if item.hint and "\n" not in item.hint else ""
         primary = _Mark(item.span, beside, True)
-        others = [_Mark(label.span, label.text, False) for label in item.labels]
+        others = [_Mark(label.span, visible(label.text), False) for label in item.labels]
         for number, block in enumerate(self.blocks(primary, others)):
             yield from self.block(block, "-->" if number == 0 else ":::")
         shown = item.span.file in self.sources
@@ -95,7 +96,7 @@ class _Drawing:
 
     def block(self, marks: list[_Mark], arrow: str) -> Iterator[str]:
         span = marks[0].span
-        where = f"{span.file}:{span.line}:{span.column}"
+        where = f"{visible(span.file)}:{span.line}:{span.column}"
         yield f"{' ' * self.gutter}{self.paint(arrow, _SECOND)} {where}"
         source = self.sources.get(span.file)
         if source is None:
@@ -110,7 +111,7 @@ class _Drawing:
         by_line = sorted(marks, key=lambda mark: mark.span.line)
         for number, group in groupby(by_line, key=lambda mark: mark.span.line):
             if previous and number == previous + 2:
-                text, _ = fit(source.line(number - 1), 0, 0, self.width)
+                text, _ = fit(Line(source.line(number - 1)).text, 0, 0, self.width)
                 yield self.margin(number - 1) + text
             elif previous and number > previous + 1:
                 yield self.paint(ELLIPSIS, _SECOND)
@@ -173,7 +174,7 @@ class _Drawing:
         yield from numbers[-2:]
 
     def trailer(self, kind: str, text: str) -> Iterator[str]:
-        first, *rest = text.splitlines() or [""]
+        first, *rest = map(visible, text.splitlines() or [""])
         yield f"{' ' * (self.gutter + 1)}{self.paint('=', _SECOND)} {self.paint(f'{kind}:', None)} {first}"
         for line in rest:
             yield " " * (self.gutter + 5 + len(kind)) + line
@@ -204,10 +205,8 @@ class Line:
         for char in raw:
             if char == "\t":
                 shown.append(" " * (TAB - starts[-1] % TAB))
-            elif unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-                shown.append("\N{REPLACEMENT CHARACTER}")
             else:
-                shown.append(char)
+                shown.append(visible(char))
             starts.append(starts[-1] + cell_len(shown[-1]))
         self.text = "".join(shown)
         self._starts = starts
@@ -216,6 +215,15 @@ class Line:
         """The cells of a range of columns (from 1, the end excluded), counted from 0."""
         last = len(self._starts) - 1
         return self._starts[min(column - 1, last)], self._starts[min(end_column - 1, last)]
+
+
+def visible(text: str) -> str:
+    r"""Characters that would move the cursor, change colours or the direction of text, replaced by a sign.
+
+    >>> visible("a\x1b[31m")
+    'a\ufffd[31m'
+    """
+    return "".join("\ufffd" if unicodedata.category(char) in _INVISIBLE else char for char in text)
 
 
 def fit(text: str, begin: int, end: int, width: int) -> tuple[str, int]:
