@@ -1,0 +1,157 @@
+"""Text to tokens, with everything that is wrong at the level of characters reported and repaired.
+
+The generated lexer accepts any text. Here its error tokens (an unknown character, a string without an end, `&&`) become
+diagnostics, and each is repaired to what was most likely meant, so that one slip does not hide or cause others.
+
+Guarantee: never raises; the tokens end with one EOF token; comments are kept apart, in order. Cost: linear.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from antlr4 import InputStream
+from antlr4.Token import CommonToken, Token
+
+from cep.syntax._generated.CepLexer import CepLexer
+
+if TYPE_CHECKING:
+    from cep.diagnostics import Diagnostics
+    from cep.source import Source
+
+_SLIPS = {
+    "&&": (CepLexer.AND, "write `AND`"),
+    "&": (CepLexer.AND, "write `AND`"),
+    "||": (CepLexer.OR, "write `OR`"),
+    "|": (CepLexer.OR, "write `OR`"),
+    "!": (CepLexer.NOT, "write `NOT`"),
+    "=>": (CepLexer.GE, "write `>=`"),
+    "=<": (CepLexer.LE, "write `<=`"),
+    ":=": (CepLexer.EQ, "write `=`"),
+    "->": (None, "a sequence of events is written `SEQ(A a, B b)`"),
+}
+_QUOTES = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\uff07\uff02\u00b4\u0060\u00ab\u00bb\u2032\u2033"
+_LOOKALIKES = {"\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1b": ";", "\uff1d": "=", "\uff1c": "<", "\uff1e": ">",
+               "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2264": "<=", "\u2265": ">=", "\u2260": "<>",
+               "\u00d7": "*", "\uff0e": ".", "\u037e": ";"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lexed:
+    """The tokens that the parser sees, the comments, and whether the text breaks off inside a comment or string."""
+
+    tokens: list[Any]
+    comments: list[Any]
+    cut: bool
+
+
+def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
+    """The tokens of a file; what is wrong with its characters goes to `diagnostics`."""
+    lexer = CepLexer(InputStream(source.text))
+    lexer.removeErrorListeners()
+    tokens: list[Any] = []
+    comments: list[Any] = []
+    cut = False
+    covered = 0
+    wrong_until = -1
+    while True:
+        token = lexer.nextToken()
+        kind = token.type
+        if kind == Token.EOF:
+            token.start, token.stop = len(source.text), len(source.text) - 1
+            tokens.append(token)
+            return Lexed(tokens, comments, cut)
+        if token.start < covered:
+            continue
+        if token.channel != Token.DEFAULT_CHANNEL:
+            comments.append(token)
+        elif kind < CepLexer.WRONG_OPERATOR:
+            tokens.append(token)
+        elif kind == CepLexer.WRONG_OPERATOR:
+            _slip(source, diagnostics, token)
+            tokens.append(token)
+        elif kind == CepLexer.UNTERMINATED_COMMENT:
+            span = source.span(token.start, token.start + 2)
+            diagnostics.error("CEP0103", span, "this comment never ends", hint="close it with `*/`")
+            cut = True
+        elif kind in (CepLexer.UNTERMINATED_STRING, CepLexer.UNTERMINATED_QUOTED):
+            tokens += _unterminated(source, diagnostics, token)
+            cut = cut or token.stop + 1 == len(source.text.rstrip())
+        elif (stop := _quoted(source, token.start)) is not None:
+            span = source.span(token.start, stop)
+            diagnostics.error(
+                "CEP0102", span, f"unknown quotation mark `{source.text[token.start]}`",
+                hint=f"text stands between straight quotes: '{source.text[token.start + 1 : stop - 1]}'",
+            )
+            token.type, token.stop, covered = CepLexer.STRING, stop - 1, stop
+            tokens.append(token)
+        else:
+            if token.start > wrong_until:
+                wrong_until = _unknown(source, diagnostics, token.start)
+    raise AssertionError
+
+
+def _slip(source: Source, diagnostics: Diagnostics, token: Any) -> None:
+    text = source.text[token.start : token.stop + 1]
+    kind, hint = _SLIPS[text]
+    diagnostics.error("CEP0101", source.span(token.start, token.stop + 1), f"unknown operator `{text}`", hint=hint)
+    if kind is not None:
+        token.type = kind
+
+
+def _unterminated(source: Source, diagnostics: Diagnostics, token: Any) -> list[Any]:
+    """The rest of the line as a string; a `;` that closes the line is taken for the end of the statement."""
+    text = source.text[token.start : token.stop + 1]
+    quote = text[0]
+    what = "string" if quote == "'" else "quoted name"
+    diagnostics.error(
+        "CEP0103", source.span(token.start, token.stop + 1), f"this {what} never ends",
+        hint=f"close it with {quote} on the same line (a {quote} inside is written {quote}{quote})",
+    )
+    token.type = CepLexer.STRING if quote == "'" else CepLexer.QUOTED
+    kept = text.rstrip()
+    if not kept.endswith(";"):
+        return [token]
+    token.stop = token.start + len(kept) - 2
+    return [token, _token(token, CepLexer.SEMI, token.stop + 1)]
+
+
+def _token(near: Any, kind: int, at: int) -> Any:
+    made = CommonToken(near.source, kind, Token.DEFAULT_CHANNEL, at, at)
+    made.line, made.column = near.line, near.column + at - near.start
+    return made
+
+
+def _quoted(source: Source, start: int) -> int | None:
+    """Where text between typographic quotes that starts here ends; None where it does not."""
+    text = source.text
+    if text[start] not in _QUOTES:
+        return None
+    line_end = text.find("\n", start)
+    for at in range(start + 1, len(text) if line_end < 0 else line_end):
+        if text[at] in _QUOTES:
+            return at + 1
+    return None
+
+
+def _unknown(source: Source, diagnostics: Diagnostics, start: int) -> int:
+    """Report a run of unknown characters as one finding; the offset of its last character."""
+    text = source.text
+    stop = start + 1
+    while stop < len(text) and not text[stop].isspace() and not (" " < text[stop] <= "~") and text[stop] not in _QUOTES:
+        stop += 1
+    run = text[start:stop]
+    hint = None
+    if run[0] in _LOOKALIKES:
+        hint = f"write `{_LOOKALIKES[run[0]]}`"
+    elif run[0] in _QUOTES:
+        hint = "text stands between straight quotes: 'text'"
+    elif run[0].isalpha():
+        hint = 'a name with other letters than a-z stands in double quotes: "größe"'
+    names = ", ".join(f"U+{ord(char):04X} {unicodedata.name(char, '')}".rstrip() for char in run[:3])
+    shown = run[:10] if run.isprintable() else ""
+    message = f"unknown character{'s' if len(run) > 1 else ''}" + (f" `{shown}`" if shown else "") + f" ({names})"
+    diagnostics.error("CEP0102", source.span(start, stop), message, hint=hint)
+    return stop - 1

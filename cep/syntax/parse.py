@@ -1,0 +1,87 @@
+"""Text to syntax tree.
+
+Two stages. The first parses the whole file in one go (SLL prediction, stop at the first mistake): all that a file
+without mistakes needs. Where it stops, `cep.syntax.recover` parses the file again piece by piece (LL prediction) and
+reports a mistake per piece, so that one run finds all of them.
+
+Guarantee: `parse` never raises, whatever the text; where it reports no error, the tree is complete. Cost: linear in the
+text; files nested deeper than `MAX_NESTING` brackets are reported (CEP0107) instead of exhausting the stack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antlr4.atn.PredictionMode import PredictionMode
+
+from cep.syntax._generated.CepParser import CepParser
+from cep.syntax.build import Builder
+from cep.syntax.lex import Lexed, lex
+from cep.syntax.recover import recover
+from cep.syntax.tokens import Fast, SyntaxMistake, parser_over
+
+if TYPE_CHECKING:
+    from cep.diagnostics import Diagnostics
+    from cep.source import Source
+    from cep.syntax import ast
+
+MAX_NESTING = 64
+"""Brackets, CASEs and prefix operators inside each other. A level takes up to six frames of Python's 1000."""
+
+_OPENING = (CepParser.LPAREN, CepParser.CASE)
+_CLOSING = (CepParser.RPAREN, CepParser.END)
+_PREFIX = (CepParser.NOT, CepParser.MINUS)
+_NAMING = (CepParser.DOT, CepParser.AS)
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> ast.File:
+    """The syntax tree of a file. On errors, reported in `diagnostics`, it holds what could be understood."""
+    return parse_tokens(source, lex(source, diagnostics), diagnostics)
+
+
+def parse_tokens(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> ast.File:
+    """The syntax tree of a file whose tokens are known."""
+    builder = Builder(source, diagnostics)
+    deep = _too_deep(lexed.tokens)
+    if deep is not None:
+        diagnostics.error(
+            "CEP0107", source.span(deep.start, deep.stop + 1), f"nested more than {MAX_NESTING} levels deep",
+            hint="take out parentheses that are not needed, or split the pattern",
+        )
+        return builder.file(())
+    try:
+        try:
+            tree = parse_tree(lexed)
+        except SyntaxMistake:
+            return builder.file(recover(source, lexed, builder, diagnostics))
+        return builder.file(builder.statement(statement) for statement in tree.statements)
+    except RecursionError:  # the caller's own stack was nearly full
+        diagnostics.error("CEP0107", source.span(0, 0), "nested too deeply for the stack that is left")
+        return builder.file(())
+
+
+def parse_tree(lexed: Lexed) -> Any:
+    """ANTLR's tree of a file without mistakes; raises `SyntaxMistake` at the first one."""
+    for index, token in enumerate(lexed.tokens):
+        token.tokenIndex = index
+    return parser_over(lexed.tokens, Fast(), PredictionMode.SLL).cepFile()
+
+
+def _too_deep(tokens: list[Any]) -> Any:
+    """The first token that is nested too deeply, or None."""
+    depth = prefixes = before = 0
+    for token in tokens:
+        kind = token.type
+        prefixes = prefixes + 1 if kind in _PREFIX else 0
+        if before in _NAMING:
+            pass
+        elif kind in _OPENING:
+            depth += 1
+        elif kind in _CLOSING:
+            depth = max(0, depth - 1)
+        elif kind == CepParser.SEMI:
+            depth = 0
+        before = kind
+        if depth + prefixes > MAX_NESTING:
+            return token
+    return None

@@ -1,0 +1,122 @@
+"""Syntax errors in plain words: what was expected, what was found, and what the writer probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+
+from cep.syntax._generated.CepParser import CepParser as P
+
+NAMES = frozenset((P.IDENTIFIER, P.QUOTED, P.TIMESTAMP, P.WATERMARK, P.BY, P.MILLISECOND, P.SECOND, P.MINUTE, P.HOUR, P.DAY))
+UNITS = frozenset((P.MILLISECOND, P.SECOND, P.MINUTE, P.HOUR, P.DAY))
+CLAUSES = (P.WHERE, P.PARTITION, P.WITHIN, P.UNBOUNDED, P.RETURN)
+STATEMENTS = (P.STREAM, P.PATTERN, P.IMPORT)
+END = -1
+"""ANTLR's EOF: here, the end of the piece that is being parsed."""
+
+_KEYWORDS = {name: getattr(P, name) for name in (P.symbolicNames[P.STREAM : P.DAY + 1])}
+_VALUE = frozenset((P.MINUS, P.LPAREN, P.INTEGER, P.DECIMAL, P.STRING, P.TRUE, P.FALSE, P.NULL, P.CASE)) | (NAMES - UNITS)
+_WORDS = NAMES | {P.STREAM, P.PATTERN, P.SEQ, P.END, P.CASE}
+_OPERATORS = frozenset((P.PLUS, P.MINUS, P.STAR, P.SLASH, P.PERCENT))
+_ANY_OPERATOR = _OPERATORS | UNITS | {P.EQ, P.NE, P.LT, P.LE, P.GT, P.GE, P.IS, P.NOT, P.IN, P.BETWEEN, P.LIKE, P.AND, P.OR}
+_BODY = frozenset((P.SEQ, P.AND, P.OR, P.NOT)) | NAMES
+_QUANTIFIERS = frozenset((P.PLUS, P.STAR, P.QUESTION, P.LBRACE))
+_SYMBOLS = {
+    P.EQ: "=", P.NE: "<>", P.LE: "<=", P.LT: "<", P.GE: ">=", P.GT: ">", P.PLUS: "+", P.MINUS: "-", P.STAR: "*",
+    P.SLASH: "/", P.PERCENT: "%", P.QUESTION: "?", P.LPAREN: "(", P.RPAREN: ")", P.LBRACE: "{", P.RBRACE: "}",
+    P.COMMA: ",", P.DOT: ".", P.SEMI: ";",
+}
+_PLAIN = {P.INTEGER: "a whole number", P.DECIMAL: "a number", P.STRING: "text in single quotes", P.IDENTIFIER: "a name"}
+_GROUPS = (
+    (_BODY, _BODY, "an event (`Stream var`) or `SEQ(...)`"),
+    (_VALUE | {P.NOT}, _VALUE | UNITS | {P.NOT}, "a condition"),
+    (_VALUE, _VALUE | UNITS, "a value"),
+    (_OPERATORS, _ANY_OPERATOR, "an operator"),
+    (_WORDS, frozenset(range(P.STREAM, P.QUOTED + 1)), "a name"),
+    (NAMES, NAMES | _QUANTIFIERS, "a name"),
+    (UNITS, UNITS, "a unit (`SECONDS`, `MINUTES`, ...)"),
+    (frozenset((P.INTEGER, P.DECIMAL)), frozenset((P.INTEGER, P.DECIMAL)), "a number"),
+)
+_FOLLOWING = {"pattern": CLAUSES, "item": CLAUSES, "stream": (P.TIMESTAMP, P.WATERMARK)}
+_SHORT_UNITS = {
+    "ms": "MILLISECONDS", "milli": "MILLISECONDS", "millis": "MILLISECONDS", "msec": "MILLISECONDS",
+    "s": "SECONDS", "sec": "SECONDS", "secs": "SECONDS", "m": "MINUTES", "min": "MINUTES", "mins": "MINUTES",
+    "h": "HOURS", "hr": "HOURS", "hrs": "HOURS", "d": "DAYS", "week": "DAYS (a week is `7 DAYS`)",
+    "weeks": "DAYS (a week is `7 DAYS`)",
+}
+
+
+def describe(kinds: Collection[int], end: str) -> str:
+    """What could have stood there; `end` says what the end of the piece looks like.
+
+    >>> describe({P.COMMA, P.RPAREN}, "")
+    '`)` or `,`'
+    """
+    left = set(kinds)
+    parts = []
+    for needed, covered, words in _GROUPS:
+        if needed <= left:
+            left -= covered
+            parts.append(words)
+    parts += [_PLAIN.get(kind) or f"`{spelling(kind)}`" for kind in sorted(left - {END}, key=_order)]
+    if END in left:
+        parts.append(end)
+    return listing(parts)
+
+
+def _order(kind: int) -> tuple[bool, int]:
+    return kind in (P.COMMA, P.SEMI), kind
+
+
+def spelling(kind: int) -> str:
+    """How a token is written."""
+    return _SYMBOLS.get(kind) or str(P.symbolicNames[kind])
+
+
+def listing(parts: Iterable[str]) -> str:
+    """`a, b or c`, without repetition."""
+    items = list(dict.fromkeys(part for part in parts if part))
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}" if items else "nothing"
+
+
+def near_keyword(text: str, kinds: Iterable[int]) -> int | None:
+    """The keyword among `kinds` that the text is a misspelling of, if any.
+
+    >>> near_keyword("PATERN", STATEMENTS) == P.PATTERN, near_keyword("Trans", STATEMENTS)
+    (True, None)
+    """
+    words = {P.symbolicNames[kind]: kind for kind in kinds if P.STREAM <= kind <= P.DAY}
+    folded = text.upper()
+    near = get_close_matches(folded, words, n=1, cutoff=0.7)
+    return words[near[0]] if near and len(text) > 2 and folded != near[0] else None
+
+
+def hint(
+    *, kinds: Collection[int], found: int, text: str, before: int | None, before_text: str, following: int, piece: str
+) -> str | None:
+    """What to do about it, for the slips that people make; None where nothing is known."""
+    near = near_keyword(text, {*kinds, *(_FOLLOWING.get(piece, ()) if END in kinds else ())})
+    upper = text.upper()
+    if found == P.IDENTIFIER and near is not None and not (near in NAMES and P.IDENTIFIER in kinds):
+        return f"did you mean `{P.symbolicNames[near]}`?"
+    if upper in ("FOLLOWED", "THEN", "FOLLOWEDBY") and piece == "pattern":
+        return "a sequence of events is written `SEQ(A a, B b)`"
+    if found == P.WRONG_OPERATOR and text == "->":
+        return "a sequence of events is written `SEQ(A a, B b)`"
+    if before == P.QUOTED and P.DOT in kinds:
+        return f"text stands in single quotes: '{before_text[1:-1]}'"
+    if before in NAMES and {P.DOT, P.LPAREN} == set(kinds):
+        return f"an attribute is written with its variable, e.g. `a.{before_text}`"
+    if UNITS <= set(kinds) and text.lower() in _SHORT_UNITS:
+        return f"write `{before_text} {_SHORT_UNITS[text.lower()]}`"
+    if before == P.COMMA and found in (P.RPAREN, P.SEMI, END, *CLAUSES):
+        return "take out the comma before it"
+    if upper in ("ORDER", "GROUP", "HAVING", "SELECT", "FROM", "LIMIT", "EMIT", "WINDOW"):
+        return f"there is no `{upper}` here; a pattern is: PATTERN name SEQ(...) WHERE ... WITHIN ... RETURN ..."
+    if found in NAMES and (P.COMMA in kinds or (END in kinds and piece in ("column", "item"))):
+        return "is a comma missing?" if piece != "item" else f"is `AS` or a comma missing? A field is named `... AS {text}`"
+    if P.IDENTIFIER in kinds and P.STREAM <= found <= P.END and not (P.MINUS in kinds or following == P.LPAREN):
+        return f'`{upper}` is a reserved word; as a name it stands in double quotes: "{text}"'
+    if before == P.RPAREN and P.COMMA not in kinds and found == P.RPAREN:
+        return "there is a `)` too many"
+    return None
