@@ -5,7 +5,8 @@ core are ears; they hang from it as in any join tree and keep a bag of their own
 component of it (connected by variables or predicates) into bags that are connected themselves, so that no bag is a
 cross product. Up to eight atoms per component, all such partitions are tried, those with the smallest largest bag
 (the *width*) first, then those with the most bags. Beyond, the two bags whose union is smallest are merged until the
-component is acyclic.
+component is acyclic. At last, a core atom left alone whose variables a bag has joins that bag: it adds no variable
+there, and a triangle is one bag that holds triangles, not all paths of length two.
 
 Each atom is in exactly one bag, so a match is one tuple per bag and multiplicities need no care. The price: a
 hypertree decomposition that may use an atom in several bags can be narrower (cycles of five and more).
@@ -36,10 +37,8 @@ def decompose(query: Query) -> tuple[Bag, ...]:
     """
     groups: list[frozenset[str]] = []
     for component in _components(_core(query)):
-        if len(component.atoms) <= SEARCH_LIMIT:
-            groups.extend(_narrowest(component))
-        else:
-            groups.extend(_greedy(component))
+        find = _narrowest if len(component.atoms) <= SEARCH_LIMIT else _greedy
+        groups.extend(_with_covered(component, find(component)))
     grouped = frozenset().union(*groups)
     groups.extend(frozenset((atom.name,)) for atom in query.atoms if atom.name not in grouped)
     return _bags(query, groups)
@@ -114,7 +113,7 @@ def _linked(query: Query, one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _narrowest(component: Query) -> list[frozenset[str]]:
-    """The first acyclic partition, by width, then by number of bags, then in the order of enumeration."""
+    """The first acyclic partition: by width, then the one with the most bags, then with early atoms together."""
     atoms = [atom.name for atom in component.atoms]
     partitions = sorted(_partitions(atoms), key=lambda groups: (max(map(len, groups)), -len(groups)))
     connected: dict[frozenset[str], bool] = {}
@@ -129,14 +128,28 @@ def _narrowest(component: Query) -> list[frozenset[str]]:
 
 
 def _partitions(items: Sequence[str]) -> Iterator[list[frozenset[str]]]:
+    """All partitions; of two, the one that puts the first item on which they differ into the earlier group first."""
     if not items:
         yield []
         return
-    first, rest = items[0], items[1:]
+    *rest, last = items
     for groups in _partitions(rest):
         for position, group in enumerate(groups):
-            yield [group | {first}, *groups[:position], *groups[position + 1 :]]
-        yield [frozenset((first,)), *groups]
+            yield [*groups[:position], group | {last}, *groups[position + 1 :]]
+        yield [*groups, frozenset((last,))]
+
+
+def _with_covered(component: Query, groups: list[frozenset[str]]) -> list[frozenset[str]]:
+    """Single atoms join the first bag that has all their variables."""
+    bags = [group for group in groups if len(group) > 1]
+    for single in (group for group in groups if len(group) == 1):
+        own = _union(component, single)
+        home = next((place for place, bag in enumerate(bags) if own <= _union(component, bag)), None)
+        if home is None:
+            bags.append(single)
+        else:
+            bags[home] |= single
+    return bags
 
 
 def _greedy(component: Query) -> list[frozenset[str]]:

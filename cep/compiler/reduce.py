@@ -111,8 +111,9 @@ class Triplet:
 class Reduction:
     """The steps of both stages, the forest they built, and what was left.
 
-    `after_stage_one` is the normal form I of Theorem 6; `remaining` is the normal form J of its residual, empty iff
-    the query is acyclic. `roots` is the forest at the end; its `connex` flags are set already.
+    `after_stage_one` is the normal form I of Theorem 6, or a triplet before it that has the same variables because
+    only output was left; `remaining` is the normal form J of its residual, empty iff the query is acyclic. `roots` is
+    the forest at the end; its `connex` flags are set already.
     """
 
     query: Query
@@ -254,10 +255,19 @@ class _Forest:
             else:
                 applicable = [*self.steps(), *self.partial_steps()]
                 step = choose(applicable) if applicable else None
-            if step is None:
+            if step is None or (choose is None and isinstance(step, Cse) and self.output_is_exact):
                 return tuple(taken)
             self.take(step)
             taken.append(step)
+
+    @property
+    def output_is_exact(self) -> bool:
+        """Whether stage one has nothing to gain: only output is left, and no step can make it less.
+
+        Absorbing further would be correct, but stage two first projects, which gives simple trees (all labels grow
+        downwards) where an early absorption would put a small label below a large one.
+        """
+        return not self.stage_two and self.triplet.variables == self.triplet.output
 
     def begin_stage_two(self) -> tuple[TreeNode, ...]:
         """Forget the output. From here on each root, and all that is built above one, is in the connex set."""
