@@ -7,7 +7,7 @@ joined in one bag in one box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cep.explain import words
@@ -44,6 +44,11 @@ def walk(box: Box) -> Iterator[Box]:
 
 
 def _from_tree(plan: Plan, node: TreeNode) -> Box:
+    if _only_projects(node):
+        # One box instead of two: the leaf says itself what it shows its neighbours.
+        leaf = _from_tree(plan, node.children[0])
+        shares = f"shares {', '.join(sorted(node.label))}" if node.label else "shares that it happened"
+        return replace(leaf, details=(*leaf.details, shares), edge=node.predicates)
     children = tuple(_from_tree(plan, child) for child in node.children)
     if node.atom is not None:
         title, details = _leaf(plan, node.atom)
@@ -57,6 +62,14 @@ def _from_tree(plan: Plan, node: TreeNode) -> Box:
         connex=node.connex,
         children=children,
     )
+
+
+def _only_projects(node: TreeNode) -> bool:
+    """Whether a node does nothing but hide attributes of one leaf, and stands on the same side of the connex set."""
+    if node.atom is not None or len(node.children) != 1:
+        return False
+    (child,) = node.children
+    return child.atom is not None and not child.predicates and child.connex == node.connex
 
 
 def _from_edges(plan: Plan) -> Box:

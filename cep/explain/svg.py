@@ -59,7 +59,7 @@ def render(plans: Sequence[Plan]) -> str:
         [
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
-                f'viewBox="0 0 {_n(width)} {_n(height)}" role="img">'
+                f'viewBox="0 0 {_n(width)} {_n(height)}" xml:space="preserve" role="img">'
             ),
             f"<title>{_text(f'Join tree of {names}')}</title>",
             f"<style>{STYLE}</style>",
@@ -99,7 +99,7 @@ class _Panel:
         ]
         self.foot = [
             line
-            for name, text in (("event", costs.update), ("match", costs.delay), ("state", costs.space))
+            for name, text in (("update", costs.update), ("delay", costs.delay), ("space", costs.space))
             for line in _wrap(f"{name}: {text}", READABLE, indent=" " * (len(name) + 2))
         ]
         if any(box.connex for box in walk(self.root.box)):

@@ -47,6 +47,8 @@ def page(plan: Plan) -> Iterator[str]:
         (f"{number} on {item.var}", f"{words.index(plan, item)}; {_used(words.users(plan, number))}")
         for number, item in enumerate(plan.indexes)
     )
+    if not plan.indexes:
+        yield "  none needed"
     yield ""
     yield "When an event arrives"
     for trigger in plan.triggers:
@@ -54,7 +56,7 @@ def page(plan: Plan) -> Iterator[str]:
     yield ""
     yield "Cost"
     costs = plan.guarantees
-    yield from _table([("an event", costs.update), ("a match", costs.delay), ("the state", costs.space)])
+    yield from _table([("update", costs.update), ("delay", costs.delay), ("space", costs.space)])
     if plan.notes:
         yield ""
         yield "Notes"
