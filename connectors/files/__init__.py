@@ -107,7 +107,14 @@ class Input:
             if kind == "jsonl":
                 pieces = read_jsonl(path, self.columns, policy, block)
             elif kind == "csv":
-                pieces = read_csv(path, self.columns, policy, block, "\t" if ".tsv" in path.suffixes else ",")
+                pieces = read_csv(
+                    path,
+                    self.columns,
+                    policy,
+                    block,
+                    delimiter="\t" if ".tsv" in path.suffixes else ",",
+                    declared=self.stream.columns,
+                )
             else:
                 pieces = read_parquet(path, self.columns, policy, min(ROWS, max(1024, block // 64)))
             for piece in pieces:

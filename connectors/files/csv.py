@@ -52,13 +52,23 @@ class Record(NamedTuple):
 
 
 def read_csv(
-    path: Path, columns: Columns, policy: ErrorPolicy, block_size: int, delimiter: str = ","
+    path: Path,
+    columns: Columns,
+    policy: ErrorPolicy,
+    block_size: int,
+    *,
+    delimiter: str = ",",
+    declared: Columns | None = None,
 ) -> Iterator[Piece]:
-    """The events of a file, one batch a block."""
+    """The events of a file, one batch a block.
+
+    A header that has none of the `declared` columns (the wanted ones, where None) is an error: it is no header.
+    """
     reader: _Reader | None = None
     for block in read_blocks(path, block_size, _Cut(delimiter)):
         if reader is None:
             header, block = _header(path, block, delimiter)
+            _check_header(path, header, columns, declared or columns)
             reader = _Reader(path, header, columns, policy, delimiter)
         yield Piece(reader.batch(block), block.end, block.read)
 
@@ -139,7 +149,7 @@ def records(text: str, line: int, delimiter: str) -> Iterator[Record]:
 
 def _quoted(text: str, position: int) -> tuple[str, int, bool]:
     """The text in quotes from `position`, the place after it, and whether the closing quote is there."""
-    parts = []
+    parts: list[str] = []
     position += 1
     while True:
         end = text.find('"', position)
@@ -166,6 +176,16 @@ def _header(path: Path, block: Block, delimiter: str) -> tuple[list[str], Block]
     raise InputError(f"{path}:{block.line}: expected a header line with the names of the columns, found empty lines")
 
 
+def _check_header(path: Path, header: list[str], columns: Columns, declared: Columns) -> None:
+    for name, _ in columns:
+        times = header.count(name)
+        if times > 1:
+            raise InputError(f'{path}:1: expected column "{name}" once in the header, found it {times} times')
+    if not any(name in header for name, _ in declared):
+        wanted = ", ".join(name for name, _ in declared)
+        raise InputError(f"{path}:1: expected a header with some of {wanted}, found {', '.join(header)[:200]}")
+
+
 class _Reader:
     """Decodes blocks; remembers how timestamps were written in the block before."""
 
@@ -177,13 +197,6 @@ class _Reader:
         self.delimiter = delimiter
         self.schema = arrow_schema(columns)
         self.present = [(name, type_) for name, type_ in columns if name in header]
-        for name, _ in self.present:
-            times = header.count(name)
-            if times > 1:
-                raise InputError(f'{path}:1: expected column "{name}" once in the header, found it {times} times')
-        if not self.present:
-            wanted = ", ".join(name for name, _ in columns)
-            raise InputError(f"{path}:1: expected a header with some of {wanted}, found {', '.join(header)[:200]}")
         self.written: dict[str, pa.DataType] = {
             name: ARROW[type_] for name, type_ in self.present if type_ is Type.TIMESTAMP
         }
@@ -234,7 +247,7 @@ class _Reader:
                 parse_options=pc.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in data),
                 convert_options=pc.ConvertOptions(
                     column_types=types,
-                    include_columns=list(types),
+                    include_columns=list(types) or self.header[:1],
                     null_values=[""],
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,

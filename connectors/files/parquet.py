@@ -2,8 +2,8 @@
 
 Integers of any width fit INT and DOUBLE; decimals fit DOUBLE; timestamps of any unit, with or without a zone (then
 UTC), dates, integers (milliseconds) and ISO-8601 text fit TIMESTAMP. A column of another type is an error of the file,
-under every policy. Values that do not fit (an unsigned integer beyond 63 bit, text that is no timestamp) are bad records, and
-name their row, counted from 1.
+under every policy. Values that do not fit (an unsigned integer beyond 63 bit, text that is no timestamp) are bad
+records, and name their row, counted from 1.
 """
 
 from __future__ import annotations
