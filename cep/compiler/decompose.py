@@ -4,9 +4,10 @@ The reduction of a cyclic query gets stuck with a *core*: hyperedges none of whi
 core are ears; they hang from it as in any join tree and keep a bag of their own. The core is partitioned: each
 component of it (connected by variables or predicates) into bags that are connected themselves, so that no bag is a
 cross product. Up to eight atoms per component, all such partitions are tried, those with the smallest largest bag
-(the *width*) first, then those with the most bags. Beyond, the two bags whose union is smallest are merged until the
-component is acyclic. At last, a core atom left alone whose variables a bag has joins that bag: it adds no variable
-there, and a triangle is one bag that holds triangles, not all paths of length two.
+(the *width*) first, then those with the most predicates within bags, then those with the most bags. Beyond, the two
+bags whose union is smallest are merged until the component is acyclic. At last, a core atom left alone whose variables
+a bag has joins that bag: it adds no variable there, and a triangle is one bag that holds triangles, not all paths of
+length two.
 
 Each atom is in exactly one bag, so a match is one tuple per bag and multiplicities need no care. The price: a
 hypertree decomposition that may use an atom in several bags can be narrower (cycles of five and more).
@@ -14,7 +15,7 @@ hypertree decomposition that may use an atom in several bags can be narrower (cy
 Guaranteed: `bag_query(query, bags)` is acyclic, and has the results of `query` once each bag holds the join of its
 atoms under the predicates within it. Not guaranteed: the least width among all decompositions.
 
-Cost: at most Bell(8) = 4140 acyclicity tests per component; O(n^3) of them for the greedy one.
+Cost: at most Bell(8) = 4140 acyclicity tests per component; fewer than n for the greedy search.
 """
 
 from __future__ import annotations
@@ -113,9 +114,12 @@ def _linked(query: Query, one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _narrowest(component: Query) -> list[frozenset[str]]:
-    """The first acyclic partition: by width, then the one with the most bags, then with early atoms together."""
+    """The first acyclic partition: by width, then with the most predicates within bags, then with the most bags."""
     atoms = [atom.name for atom in component.atoms]
-    partitions = sorted(_partitions(atoms), key=lambda groups: (max(map(len, groups)), -len(groups)))
+    partitions = sorted(
+        _partitions(atoms),
+        key=lambda groups: (max(map(len, groups)), len(_between(component, groups)), -len(groups)),
+    )
     connected: dict[frozenset[str], bool] = {}
 
     def is_connected(group: frozenset[str]) -> bool:

@@ -28,6 +28,7 @@ def groups(query):
         ("* <- r(x,y) s(y,z) t(x,z) p(u,v) q(v,w) o(w,u)", ["r s t", "p q o"]),
         ("* <- r(a,b) s(b,c) t(c,a) u(c,d) v(d,b)", ["r s t", "u v"]),
         ("* <- s1(k,t1) s2(k,t2) l(k,t3) | t1<t2, t2<t3, t3<t1+1", ["s1 s2", "l"]),
+        ("* <- a(k,t) b(k,u) c(k,v) d(k,w) | t<u, u<v, v<w, w<t+1", ["a b", "c d"]),
         ("* <- a(x) b(y) c(z)", ["a", "b", "c"]),
         ("* <- a(x) b(y) c(z) | x<y+z", ["a b", "c"]),
     ],
