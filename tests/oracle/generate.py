@@ -88,9 +88,7 @@ def readable(stream: Stream, row: Row) -> dict[str, Value]:
 def _compare(op: str, left: Expr, right: Expr) -> Call:
     """A comparison, with the INT side of a mixed one made DOUBLE."""
     if left.type is not right.type and {left.type, right.type} == {Type.INT, Type.DOUBLE}:
-        left, right = (
-            Call("cast", (side,), Type.DOUBLE) if side.type is Type.INT else side for side in (left, right)
-        )
+        left, right = (Call("cast", (side,), Type.DOUBLE) if side.type is Type.INT else side for side in (left, right))
     return Call(op, (left, right), BOOLEAN)
 
 

@@ -124,9 +124,7 @@ def expression(expr: Expr) -> str:
 
 
 def _time_columns(pattern: Pattern) -> dict[str, str]:
-    return {
-        v.name: f"{quoted(v.name)}.{quoted(v.stream.time)}" for v in pattern.variables if v.stream.time is not None
-    }
+    return {v.name: f"{quoted(v.name)}.{quoted(v.stream.time)}" for v in pattern.variables if v.stream.time is not None}
 
 
 def conditions(pattern: Pattern) -> list[str]:
@@ -150,9 +148,8 @@ def to_sql(pattern: Pattern, *, with_times: bool = False) -> str:
         selected = [f"{ends[0]} AS _start", f"{ends[1]} AS _end", *selected]
     tables = ", ".join(f"{quoted(v.stream.name)} AS {quoted(v.name)}" for v in pattern.variables)
     where = conditions(pattern)
-    return (
-        f"SELECT {'DISTINCT ' if pattern.distinct else ''}{', '.join(selected)}\nFROM {tables}"
-        + ("\nWHERE " + "\n  AND ".join(where) if where else "")
+    return f"SELECT {'DISTINCT ' if pattern.distinct else ''}{', '.join(selected)}\nFROM {tables}" + (
+        "\nWHERE " + "\n  AND ".join(where) if where else ""
     )
 
 

@@ -54,9 +54,7 @@ Row = dict[str, "Value"]
 
 def random_rows(rng: Random, count: int) -> list[Row]:
     edges = rng.choice((0.0, 0.1, 0.5))
-    return [
-        {name: random_value(rng, type_, nulls=0.2, edges=edges) for name, type_ in COLUMNS} for _ in range(count)
-    ]
+    return [{name: random_value(rng, type_, nulls=0.2, edges=edges) for name, type_ in COLUMNS} for _ in range(count)]
 
 
 def by_duckdb(expr: Expr, rows: list[Row]) -> list[Value]:

@@ -1,0 +1,111 @@
+"""Random patterns over random events: the engine gives what DuckDB gives, however the events arrive.
+
+The cases come from seeds, so a failure has a number: `pytest -k "agree and 17"` runs it again, and the message holds
+pattern and events for tests/corpus. Until `runtime.Engine` can be imported the reference engine stands in for it, which
+tests the harness, the generator and the compiler's front half.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from runtime import reference
+from tests.oracle.generate import Case, cases, fewer, make
+from tests.oracle.harness import TREATMENTS, Disagreement, Maker, Treatment
+from tests.oracle.judge import verify
+from tests.oracle.sql import Database
+from tests.oracle.standin import FAULTY, ReferenceEngine, reference_maker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+try:
+    from runtime import Engine
+except ImportError:
+    Engine = None
+
+DATABASE = Database()
+MOST = 600
+"""No case has more matches: a thousand rows find nothing that a hundred do not."""
+BLOCK = 10
+
+
+def maker(case: Case) -> Maker:
+    return reference_maker(case.pattern) if Engine is None else Maker(Engine, Engine.restore)
+
+
+def fitted(case: Case) -> tuple[Case, int]:
+    """The case, thinned until it has at most `MOST` matches, and how many it has."""
+    while (found := DATABASE.count(replace(case.pattern, distinct=False), case.events)) > MOST:
+        case = fewer(case)
+    return case, found
+
+
+def seeded(seed: int) -> Case:
+    """The case of a seed: mostly one with matches, since nothing agrees with nothing easily."""
+    for attempt in range(5):
+        case, found = fitted(make(Random(seed * 5 + attempt)))
+        if found or seed % 10 == 0:
+            break
+    return case
+
+
+def chosen(seed: int, count: int | None) -> Sequence[Treatment]:
+    """Some treatments, always with the whole input in one push first; all of them for None."""
+    rng = Random(seed)
+    rest = list(TREATMENTS[1:])
+    picked = rest if count is None else rng.sample(rest, count)
+    return [replace(how, seed=rng.randrange(1000)) for how in (TREATMENTS[0], *picked)]
+
+
+@pytest.mark.parametrize("block", range(20))
+def test_engine_and_duckdb_agree(block: int) -> None:
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        case = seeded(seed)
+        try:
+            verify(maker(case), DATABASE, case, chosen(seed, 3))
+        except Disagreement as problem:
+            raise Disagreement(f"seed {seed}: {problem}") from None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(40))
+def test_engine_and_duckdb_agree_on_two_thousand_cases_under_all_treatments(block: int) -> None:
+    for seed in range(10_000 + block * 50, 10_000 + (block + 1) * 50):
+        case = seeded(seed)
+        try:
+            verify(maker(case), DATABASE, case, chosen(seed, None))
+        except Disagreement as problem:
+            raise Disagreement(f"seed {seed}: {problem}") from None
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_engine_and_duckdb_agree_on_what_hypothesis_finds(case: Case) -> None:
+    case, _ = fitted(case)
+    verify(maker(case), DATABASE, case, chosen(0, 2), thin=False)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_reference_and_duckdb_agree(block: int) -> None:
+    for seed in range(block * BLOCK, (block + 1) * BLOCK):
+        case = seeded(seed)
+        expected = Counter(DATABASE.matches(case.pattern, case.events))
+        assert Counter(reference.matches(case.pattern, case.events)) == expected, str(case)
+
+
+@pytest.mark.parametrize("faulty", FAULTY, ids=lambda cls: cls.__name__)
+def test_the_harness_catches_a_faulty_engine(faulty: type[ReferenceEngine]) -> None:
+    for seed in range(100, 160):
+        case = seeded(seed)
+        try:
+            verify(reference_maker(case.pattern, faulty), DATABASE, case, chosen(seed, 5), thin=False)
+        except Disagreement:
+            return
+    pytest.fail(f"60 cases passed with an engine that {(faulty.__doc__ or '').lower()}")
