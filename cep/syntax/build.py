@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cep.diagnostics import Label
 from cep.syntax import ast, literals
 from cep.syntax._generated.CepParser import CepParser as P
-from cep.types import MICROS
+from cep.types import COLUMN_TYPES, MICROS
 
 if TYPE_CHECKING:
     from cep.diagnostics import Diagnostics
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_HEIGHT = 200
 """Recursion limits default to 1000 frames and the greediest of later passes (pickling) takes four a level."""
 
+TYPE_NAMES = frozenset(kind.value for kind in COLUMN_TYPES)
 _UNITS = {getattr(P, unit): unit for unit in MICROS}
 _COMPARISONS = {P.EQ: "=", P.NE: "<>", P.LT: "<", P.LE: "<=", P.GT: ">", P.GE: ">="}
 _SUMS = {P.PLUS: "+", P.MINUS: "-"}
@@ -69,6 +70,11 @@ class Builder:
             text = text[1 : -1 if len(text) > 1 and text.endswith('"') else None].replace('""', '"')
         return ast.Name(text=text, span=self._at(token))
 
+    def _type(self, token: Any) -> ast.Name:
+        """A type's name; the language's own types are keywords, hence in upper case however they were written."""
+        name = self._name(token)
+        return replace(name, text=name.text.upper()) if name.text.upper() in TYPE_NAMES else name
+
     def _string(self, token: Any) -> str:
         text = self._text[token.start : token.stop + 1]
         closed = len(text) > 1 and not (text[0] == "'" and text[-1] != "'")
@@ -100,7 +106,7 @@ class Builder:
         return ast.StreamDecl(
             name=self._name(head.name.token),
             columns=tuple(
-                ast.ColumnDecl(name=self._name(c.name.token), type=self._name(c.type_.token), span=self._span(c))
+                ast.ColumnDecl(name=self._name(c.name.token), type=self._type(c.type_.token), span=self._span(c))
                 for c in columns
             ),
             timestamp_by=self._name(by.key.token) if by else None,

@@ -42,13 +42,7 @@ def parse(source: Source, diagnostics: Diagnostics) -> ast.File:
 def parse_tokens(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> ast.File:
     """The syntax tree of a file whose tokens are known."""
     builder = Builder(source, diagnostics)
-    deep = _too_deep(lexed.tokens)
-    if deep is not None:
-        diagnostics.error(
-            "CEP0107", source.span(deep.start, deep.stop + 1), f"nested more than {MAX_NESTING} levels deep",
-            hint="take out parentheses that are not needed, or split the pattern",
-        )
-        return builder.file(())
+    lexed = _without_deep(source, lexed, diagnostics)
     try:
         try:
             tree = parse_tree(lexed)
@@ -67,21 +61,34 @@ def parse_tree(lexed: Lexed) -> Any:
     return parser_over(lexed.tokens, Fast(), PredictionMode.SLL).cepFile()
 
 
-def _too_deep(tokens: list[Any]) -> Any:
-    """The first token that is nested too deeply, or None."""
+def _without_deep(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> Lexed:
+    """The tokens without the statements that are nested too deeply; those are reported."""
+    kept: list[Any] = []
+    statement: list[Any] = []
     depth = prefixes = before = 0
-    for token in tokens:
+    deep: Any = None
+    for token in lexed.tokens:
         kind = token.type
+        statement.append(token)
         prefixes = prefixes + 1 if kind in _PREFIX else 0
         if before in _NAMING:
-            pass
+            pass  # `a.end` and `AS case` are names
         elif kind in _OPENING:
             depth += 1
         elif kind in _CLOSING:
             depth = max(0, depth - 1)
-        elif kind == CepParser.SEMI:
-            depth = 0
         before = kind
-        if depth + prefixes > MAX_NESTING:
-            return token
-    return None
+        if deep is None and depth + prefixes > MAX_NESTING:
+            deep = token
+        if kind in (CepParser.SEMI, CepParser.EOF):
+            if deep is None:
+                kept += statement
+            else:
+                diagnostics.error(
+                    "CEP0107", source.span(deep.start, deep.stop + 1), f"nested more than {MAX_NESTING} levels deep",
+                    hint="take out parentheses that are not needed, or split the pattern",
+                )
+            statement, depth, deep = [], 0, None
+    if not kept or kept[-1].type != CepParser.EOF:
+        kept.append(lexed.tokens[-1])
+    return Lexed(kept, lexed.comments, lexed.cut)
