@@ -100,7 +100,7 @@ class Unary(Expr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binary(Expr):
-    """`op` is one of `+ - * / % = <> < <= > >= AND OR`. (`!=` is read as `<>`, `==` as `=`.)"""
+    """`op` is one of `+ - * / % = <> < <= > >= AND OR`. `!=` is read as `<>`, `==` as `=`."""
 
     op: str
     left: Expr
@@ -248,7 +248,7 @@ class ColumnDecl(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamDecl(Statement):
-    """`STREAM name (columns) [TIMESTAMP BY col] [WATERMARK d];`"""
+    """A stream: `STREAM name (columns) [TIMESTAMP BY col] [WATERMARK d];`."""
 
     name: Name
     columns: tuple[ColumnDecl, ...]
@@ -286,7 +286,7 @@ class Return(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternDecl(Statement):
-    """`PATTERN name body [WHERE ..] [PARTITION BY ..] [WITHIN ..|UNBOUNDED] [RETURN ..];`
+    """A pattern: `PATTERN name body [WHERE ..] [PARTITION BY ..] [WITHIN ..|UNBOUNDED] [RETURN ..];`.
 
     `window` is None where the clause is missing: the checker reports it.
     """

@@ -30,7 +30,7 @@ _UNITS = {getattr(P, unit): unit for unit in MICROS}
 _COMPARISONS = {P.EQ: "=", P.NE: "<>", P.LT: "<", P.LE: "<=", P.GT: ">", P.GE: ">="}
 _SUMS = {P.PLUS: "+", P.MINUS: "-"}
 _PRODUCTS = {P.STAR: "*", P.SLASH: "/", P.PERCENT: "%"}
-_GROUPS: dict[int, type[ast.Seq] | type[ast.And] | type[ast.Or]] = {P.SEQ: ast.Seq, P.AND: ast.And, P.OR: ast.Or}
+_GROUPS: dict[int, type[ast.Seq | ast.And | ast.Or]] = {P.SEQ: ast.Seq, P.AND: ast.And, P.OR: ast.Or}
 
 STREAM_ORDER = "`TIMESTAMP BY`, then `WATERMARK`"
 PATTERN_ORDER = "body, `WHERE`, `PARTITION BY`, `WITHIN` or `UNBOUNDED`, `RETURN`"
@@ -117,7 +117,10 @@ class Builder:
     def pattern(self, head: Any, clauses: Iterable[Any], span: Span) -> ast.PatternDecl:
         """A pattern from its parts."""
         order = {
-            P.WhereClauseContext: 0, P.PartitionClauseContext: 1, P.WithinClauseContext: 2, P.UnboundedClauseContext: 2,
+            P.WhereClauseContext: 0,
+            P.PartitionClauseContext: 1,
+            P.WithinClauseContext: 2,
+            P.UnboundedClauseContext: 2,
             P.ReturnClauseContext: 3,
         }
         slots = self._slots(clauses, order, PATTERN_ORDER)
@@ -143,7 +146,8 @@ class Builder:
             if first is not clause:
                 other = self._clause_name(first)
                 self._diagnostics.error(
-                    "CEP0106", self._at(clause.start),
+                    "CEP0106",
+                    self._at(clause.start),
                     f"`{keyword}` is given twice" if keyword == other else f"`{keyword}` contradicts `{other}`",
                     hint="join the two conditions with `AND`" if keyword == "WHERE" else "keep one of the two",
                     labels=[Label(self._at(first.start), f"first `{other}`")],
@@ -151,8 +155,11 @@ class Builder:
                 self.discard([clause])
             elif latest is not None and slot < order[type(latest)]:
                 self._diagnostics.error(
-                    "CEP0106", self._at(clause.start), f"`{keyword}` must come before `{self._clause_name(latest)}`",
-                    hint=f"the order is: {expected}", labels=[Label(self._at(latest.start), "comes too early")],
+                    "CEP0106",
+                    self._at(clause.start),
+                    f"`{keyword}` must come before `{self._clause_name(latest)}`",
+                    hint=f"the order is: {expected}",
+                    labels=[Label(self._at(latest.start), "comes too early")],
                 )
             else:
                 latest = clause
@@ -180,7 +187,8 @@ class Builder:
     def _return(self, ctx: Any) -> ast.Return:
         items = tuple(
             ast.ReturnItem(
-                expr=self.expression(item.what), alias=self._name(item.alias.token) if item.alias else None,
+                expr=self.expression(item.what),
+                alias=self._name(item.alias.token) if item.alias else None,
                 span=self._span(item),
             )
             for item in ctx.items
@@ -241,9 +249,7 @@ class Builder:
 
     def _test(self, operand: ast.Expr, ctx: Any, span: Span) -> ast.Expr:
         if isinstance(ctx, P.ComparisonContext):
-            return ast.Binary(
-                op=_COMPARISONS[ctx.operator.type], left=operand, right=self._value(ctx.right), span=span
-            )
+            return ast.Binary(op=_COMPARISONS[ctx.operator.type], left=operand, right=self._value(ctx.right), span=span)
         if isinstance(ctx, P.NullTestContext):
             return ast.IsNull(operand=operand, negated=ctx.negated is not None, span=span)
         negated = isinstance(ctx, P.NegatedTestContext)
@@ -317,7 +323,9 @@ class Builder:
         micros = literals.timestamp(text)
         if micros is None:
             self._diagnostics.error(
-                "CEP0105", self._at(ctx.string), f"`{text}` is not a date or time",
+                "CEP0105",
+                self._at(ctx.string),
+                f"`{text}` is not a date or time",
                 hint="write it in ISO-8601, e.g. TIMESTAMP '2026-01-31T23:59:59.5Z' or TIMESTAMP '2026-01-31'",
             )
             micros = 0
@@ -325,8 +333,8 @@ class Builder:
 
     def _case(self, ctx: Any) -> ast.Expr:
         whens = tuple(
-            ast.When(condition=self.expression(when.condition_), result=self.expression(when.result), span=self._span(when))
-            for when in ctx.whens
+            ast.When(condition=self.expression(w.condition_), result=self.expression(w.result), span=self._span(w))
+            for w in ctx.whens
         )
         return ast.Case(
             operand=self.expression(ctx.operand_) if ctx.operand_ else None,
@@ -353,7 +361,9 @@ class Builder:
         if ctx.stop.tokenIndex - ctx.start.tokenIndex <= MAX_HEIGHT or height(node) <= MAX_HEIGHT:
             return node
         self._diagnostics.error(
-            "CEP0107", self._at(ctx.start), f"this expression is more than {MAX_HEIGHT} levels high",
+            "CEP0107",
+            self._at(ctx.start),
+            f"this expression is more than {MAX_HEIGHT} levels high",
             hint="split it with parentheses into groups, or use `IN (...)` for a long list of alternatives",
         )
         return ast.BooleanLiteral(value=True, span=node.span)

@@ -1,10 +1,10 @@
 """Lay out a file in the one style, keeping every comment.
 
-The formatter works on tokens, so parentheses, quotes and spellings of names stay; the parse tree says where lines break.
-Style: a statement starts a line; columns and clauses have a line each, by two; types are aligned; keywords are upper
-case; `AND`, list items and `WHEN` go to the next line, by four, where the writer put them there or a line would be longer
-than `WIDTH`. Up to one blank line between statements is kept. A comment stays on its own line, at the end of its line or
-inside it, as it was; one that stands before a `,` or `;` goes after it.
+The formatter works on tokens, so parentheses, quotes and spellings of names stay; the parse tree says where lines
+break. Style: a statement starts a line; columns and clauses have a line each, by two; types are aligned; keywords are
+upper case; `AND`, list items and `WHEN` go to the next line, by four, where the writer put them there or a line would
+be longer than `WIDTH`. Up to one blank line between statements is kept. A comment stays on its own line, at the end of its
+line or inside it, as it was; one that stands before a `,` or `;` goes after it.
 
 Guarantee: the tree of the result equals the tree of the text, and formatting again changes nothing. A file with syntax
 errors is returned as it is, the diagnostics saying why.
@@ -121,8 +121,11 @@ class _Tree:
             self._type(column.type_)
             name = column.name.token
             self.layout.before[column.type_.token.tokenIndex] = " " * (1 + width - (name.stop - name.start))
-        closing = next(child.symbol for child in ctx.children if getattr(child, "symbol", None) is not None
-                       and child.symbol.type == P.RPAREN)
+        closing = next(
+            child.symbol
+            for child in ctx.children
+            if getattr(child, "symbol", None) is not None and child.symbol.type == P.RPAREN
+        )
         self._line(closing, 0)
         self.layout.indents[closing.tokenIndex] = 2  # a comment before it belongs to the columns
         for clause in ctx.clauses:
@@ -180,9 +183,7 @@ class _Tree:
                 self._line(self._tokens[ctx.otherwise.start.tokenIndex - 1], 6 + 2 * depth, hard=False)
         elif isinstance(ctx, P.GroupContext):
             self._tight(self._tokens[ctx.start.tokenIndex + 1])
-        elif isinstance(ctx, P.StarContext):
-            self._tight(ctx.start)
-        elif isinstance(ctx, P.CallContext):
+        elif isinstance(ctx, (P.StarContext, P.CallContext)):
             self._tight(ctx.start)
         elif isinstance(ctx, P.StepContext) and ctx.repeat is not None:
             for at in range(ctx.repeat.start.tokenIndex, ctx.repeat.stop.tokenIndex + 1):
@@ -203,10 +204,14 @@ def _place_comments(source: Source, lexed: Lexed, layout: _Layout) -> None:
             at += 1
             following = min(token.start, waiting[at].start) if at < len(waiting) else token.start
             breaks = _breaks(text[end : comment.start])
-            here.append(_Comment(
-                text=_clean(text[comment.start : comment.stop + 1]), own_line=breaks > 0 or not text[:comment.start].strip(),
-                ends_line=_breaks(text[comment.stop + 1 : following]) > 0, blank_before=breaks > 1,
-            ))
+            here.append(
+                _Comment(
+                    text=_clean(text[comment.start : comment.stop + 1]),
+                    own_line=breaks > 0 or end == 0,
+                    ends_line=_breaks(text[comment.stop + 1 : following]) > 0,
+                    blank_before=breaks > 1,
+                )
+            )
             end = comment.stop + 1
         breaks = _breaks(text[end : token.start])
         layout.comments.append(here)

@@ -33,9 +33,24 @@ _SLIPS = {
     "->": (None, "a sequence of events is written `SEQ(A a, B b)`"),
 }
 _QUOTES = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\uff07\uff02\u00b4\u0060\u00ab\u00bb\u2032\u2033"
-_LOOKALIKES = {"\uff08": "(", "\uff09": ")", "\uff0c": ",", "\uff1b": ";", "\uff1d": "=", "\uff1c": "<", "\uff1e": ">",
-               "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2264": "<=", "\u2265": ">=", "\u2260": "<>",
-               "\u00d7": "*", "\uff0e": ".", "\u037e": ";"}
+_LOOKALIKES = {
+    "\uff08": "(",
+    "\uff09": ")",
+    "\uff0c": ",",
+    "\uff1b": ";",
+    "\uff1d": "=",
+    "\uff1c": "<",
+    "\uff1e": ">",
+    "\u2013": "-",
+    "\u2014": "-",
+    "\u2212": "-",
+    "\u2264": "<=",
+    "\u2265": ">=",
+    "\u2260": "<>",
+    "\u00d7": "*",
+    "\uff0e": ".",
+    "\u037e": ";",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +97,9 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
         elif (stop := _quoted(source, token.start)) is not None:
             span = source.span(token.start, stop)
             diagnostics.error(
-                "CEP0102", span, f"unknown quotation mark `{source.text[token.start]}`",
+                "CEP0102",
+                span,
+                f"unknown quotation mark `{source.text[token.start]}`",
                 hint=f"text stands between straight quotes: '{source.text[token.start + 1 : stop - 1]}'",
             )
             token.type, token.stop, covered = CepLexer.STRING, stop - 1, stop
@@ -107,7 +124,9 @@ def _unterminated(source: Source, diagnostics: Diagnostics, token: Any) -> list[
     quote = text[0]
     what = "string" if quote == "'" else "quoted name"
     diagnostics.error(
-        "CEP0103", source.span(token.start, token.stop + 1), f"this {what} never ends",
+        "CEP0103",
+        source.span(token.start, token.stop + 1),
+        f"this {what} never ends",
         hint=f"close it with {quote} on the same line (a {quote} inside is written {quote}{quote})",
     )
     token.type = CepLexer.STRING if quote == "'" else CepLexer.QUOTED

@@ -57,7 +57,12 @@ def timestamp(text: str) -> int | None:
         return None
     try:
         local = datetime(  # noqa: DTZ001 - see _EPOCH
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+            int(year),
+            int(month),
+            int(day),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
             int((fraction or "").ljust(6, "0")),
         )
     except ValueError:

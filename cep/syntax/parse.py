@@ -85,7 +85,9 @@ def _without_deep(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> Lex
                 kept += statement
             else:
                 diagnostics.error(
-                    "CEP0107", source.span(deep.start, deep.stop + 1), f"nested more than {MAX_NESTING} levels deep",
+                    "CEP0107",
+                    source.span(deep.start, deep.stop + 1),
+                    f"nested more than {MAX_NESTING} levels deep",
                     hint="take out parentheses that are not needed, or split the pattern",
                 )
             statement, depth, deep = [], 0, None

@@ -1,8 +1,8 @@
 """The second stage: parse a file with mistakes piece by piece and report one mistake a piece.
 
 A file falls into statements at `;` (or where the next statement evidently starts), a pattern into clauses at their
-keywords, which are reserved and so cannot be anything else, a stream into columns at commas. A mistake is reported where
-its piece stops making sense; the next piece starts afresh. A misspelt keyword is taken for the right one.
+keywords, which are reserved and so cannot be anything else, a stream into columns at commas. A mistake is reported
+where its piece stops making sense; the next piece starts afresh. A misspelt keyword is taken for the right one.
 
 Guarantee: at least one error is reported, never two at one place; the statements returned are whole or lack only the
 pieces that were reported. Not guaranteed: that two mistakes inside one piece are both found in one run.
@@ -58,8 +58,10 @@ class _Recovery:
                 yield self._builder.statement(whole)
             else:
                 statement = (
-                    self._stream(at, end) if kind == P.STREAM
-                    else self._pattern(at, end) if kind == P.PATTERN
+                    self._stream(at, end)
+                    if kind == P.STREAM
+                    else self._pattern(at, end)
+                    if kind == P.PATTERN
                     else self._import(at, end)
                 )
                 if statement is not None:
@@ -83,7 +85,7 @@ class _Recovery:
         if kind == P.IMPORT:
             return bool(one == P.STRING)
         if kind == P.STREAM:
-            return one in NAMES and two == P.LPAREN
+            return one in NAMES and bool(two == P.LPAREN)
         return one in NAMES and (two in NAMES or two in (P.SEQ, P.AND, P.OR, P.NOT))
 
     def _stray(self, at: int) -> int:
@@ -189,9 +191,8 @@ class _Recovery:
 
     def _stream_clauses(self, start: int, end: int) -> Iterator[Any]:
         def begins(at: int) -> bool:
-            return self._tokens[at].type == P.WATERMARK or (
-                self._tokens[at].type == P.TIMESTAMP and self._tokens[at - 1].type != P.BY
-            )
+            kind, before = self._tokens[at].type, self._tokens[at - 1].type
+            return bool(kind == P.WATERMARK or (kind == P.TIMESTAMP and before != P.BY))
 
         at = start
         while at < end:
@@ -222,8 +223,12 @@ class _Recovery:
                 if wrong < stop:
                     self._unexpected(wrong, frozenset((END,)), _CLAUSE_OR_END, "pattern")
             except SyntaxMistake as mistake:
-                wrong = self._mistake(mistake, at, _CLAUSE_OR_END, "item" if rule == "patternClause"
-                                      and self._tokens[at].type == P.RETURN else "pattern")
+                wrong = self._mistake(
+                    mistake,
+                    at,
+                    _CLAUSE_OR_END,
+                    "item" if rule == "patternClause" and self._tokens[at].type == P.RETURN else "pattern",
+                )
             if wrong < stop:
                 if not self._misspelt_clause(wrong):
                     self._further(at, wrong, stop)
@@ -304,7 +309,7 @@ class _Recovery:
     def _piece(
         self, rule: str, start: int, end: int, after: str, piece: str, more: tuple[int, int] | None = None
     ) -> Any:
-        """The tree of a range; None where a mistake was found and reported. `more`: a clause to look through further."""
+        """The tree of a range; None where a mistake was reported. `more`: a clause to look through further."""
         parser = self._parser(start, end)
         try:
             tree = getattr(parser, rule)()
@@ -319,7 +324,7 @@ class _Recovery:
             self._further(more[0], wrong, end)
         return None
 
-    def _mistake(self, mistake: SyntaxMistake, start: int, after: str, piece: str) -> int:
+    def _mistake(self, mistake: Any, start: int, after: str, piece: str) -> int:
         """Report what the parser stumbled over; the index of the token."""
         at = start + int(mistake.recognizer.getTokenStream().index)
         self._unexpected(at, expected(mistake), after, piece)
@@ -334,8 +339,12 @@ class _Recovery:
             message += f" after `{_short(self._written(at - 1))}`"
         token = self._tokens[at]
         hint = wording.hint(
-            kinds=kinds, found=token.type, text=self._written(at), before=before.type if before else None,
-            before_text=self._written(at - 1) if before else "", piece=piece,
+            kinds=kinds,
+            found=token.type,
+            text=self._written(at),
+            before=before.type if before else None,
+            before_text=self._written(at - 1) if before else "",
+            piece=piece,
             following=self._tokens[min(at + 1, len(self._tokens) - 1)].type,
         )
         self._error(at, message, hint)

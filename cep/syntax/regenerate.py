@@ -25,9 +25,10 @@ GRAMMAR = Path(__file__).resolve().parents[2] / "grammar"
 GRAMMARS = ("CepLexer.g4", "CepParser.g4")
 MODULES = ("CepLexer.py", "CepParser.py")
 _JAR = f"antlr4-{VERSION}-complete.jar"
+_HEADER = f'"""Generated from grammar/ by ANTLR {VERSION}; do not edit: python -m cep.syntax.regenerate."""\n'
 
 
-class ToolMissing(Exception):
+class ToolMissingError(Exception):
     """The generator cannot run here; the message says what is missing."""
 
 
@@ -38,17 +39,22 @@ def cache_folder() -> Path:
 
 
 def antlr_jar() -> Path:
-    """The ANTLR tool, fetched on first use; raises `ToolMissing` where it cannot be had."""
+    """The ANTLR tool, fetched on first use; raises `ToolMissingError` where it cannot be had."""
     jar = cache_folder() / _JAR
     if jar.is_file():
         return jar
     jar.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=jar.parent) as folder:
         fetched = Path(folder) / _JAR
-        reasons = [reason for fetch in (_fetch_with_maven, _fetch_by_url) if not fetched.is_file()
-                   for reason in (fetch(fetched),) if reason]
+        reasons = [
+            reason
+            for fetch in (_fetch_with_maven, _fetch_by_url)
+            if not fetched.is_file()
+            for reason in (fetch(fetched),)
+            if reason
+        ]
         if not fetched.is_file():
-            raise ToolMissing(f"cannot fetch org.antlr:antlr4:{VERSION}:complete: " + "; ".join(reasons))
+            raise ToolMissingError(f"cannot fetch org.antlr:antlr4:{VERSION}:complete: " + "; ".join(reasons))
         fetched.replace(jar)
     return jar
 
@@ -58,9 +64,18 @@ def _fetch_with_maven(jar: Path) -> str | None:
     if maven is None:
         return "mvn is not installed"
     run = subprocess.run(  # noqa: S603 - fixed arguments
-        [maven, "-q", "-B", "dependency:copy", f"-Dartifact=org.antlr:antlr4:{VERSION}:jar:complete",
-         f"-DoutputDirectory={jar.parent}"],
-        capture_output=True, text=True, check=False, cwd=jar.parent,
+        [
+            maven,
+            "-q",
+            "-B",
+            "dependency:copy",
+            f"-Dartifact=org.antlr:antlr4:{VERSION}:jar:complete",
+            f"-DoutputDirectory={jar.parent}",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=jar.parent,
     )
     return None if run.returncode == 0 else f"mvn failed: {(run.stdout + run.stderr).strip()[-300:]}"
 
@@ -81,18 +96,21 @@ def generate(folder: Path) -> dict[str, str]:
     """Run ANTLR with `folder` for scratch space; the text of every generated module by its name."""
     java = shutil.which("java")
     if java is None:
-        raise ToolMissing("java is not installed (ANTLR is a Java program; version 11 or newer)")
+        raise ToolMissingError("java is not installed (ANTLR is a Java program; version 11 or newer)")
     jar = antlr_jar()
     for name in GRAMMARS:
         shutil.copy(GRAMMAR / name, folder / name)
     run = subprocess.run(  # noqa: S603 - fixed arguments
         [java, "-jar", str(jar), "-Dlanguage=Python3", "-no-listener", "-no-visitor", "-Werror", *GRAMMARS],
-        capture_output=True, text=True, check=False, cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
     )
     if run.returncode != 0:
         raise SystemExit(f"the grammar is not valid:\n{run.stdout}{run.stderr}")
     modules = {name: (folder / name).read_text(encoding="utf-8") for name in MODULES}
-    modules["__init__.py"] = f'"""Generated from grammar/ by ANTLR {VERSION}; do not edit: python -m cep.syntax.regenerate."""\n'
+    modules["__init__.py"] = _HEADER
     return modules
 
 
@@ -104,7 +122,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             modules = generate(Path(scratch))
-    except ToolMissing as error:
+    except ToolMissingError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
     stale = [name for name, text in modules.items() if _committed(name) != text]

@@ -1,4 +1,4 @@
-"""What the generated parser reads from and how it fails: the two places where ANTLR's defaults are too slow or too vague.
+"""What the generated parser reads from and how it fails, where ANTLR's defaults are too slow or too vague.
 
 `Tokens` is a token stream over a list (the runtime's own filters channels at every step); `Strict` is an error strategy
 that stops at the first mistake with the complete set of what could have stood there.
@@ -97,7 +97,7 @@ class Strict(Fast):
             raise InputMismatchException(recognizer)
 
 
-def expected(mistake: SyntaxMistake) -> frozenset[int]:
+def expected(mistake: Any) -> frozenset[int]:
     """The types of the tokens that could have stood at the mistake; EOF stands for the end of what was parsed."""
     recognizer = mistake.recognizer
     state = mistake.offendingState

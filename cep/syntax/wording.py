@@ -7,24 +7,40 @@ from difflib import get_close_matches
 
 from cep.syntax._generated.CepParser import CepParser as P
 
-NAMES = frozenset((P.IDENTIFIER, P.QUOTED, P.TIMESTAMP, P.WATERMARK, P.BY, P.MILLISECOND, P.SECOND, P.MINUTE, P.HOUR, P.DAY))
 UNITS = frozenset((P.MILLISECOND, P.SECOND, P.MINUTE, P.HOUR, P.DAY))
+NAMES = UNITS | {P.IDENTIFIER, P.QUOTED, P.TIMESTAMP, P.WATERMARK, P.BY}
 CLAUSES = (P.WHERE, P.PARTITION, P.WITHIN, P.UNBOUNDED, P.RETURN)
 STATEMENTS = (P.STREAM, P.PATTERN, P.IMPORT)
 END = -1
 """ANTLR's EOF: here, the end of the piece that is being parsed."""
 
-_KEYWORDS = {name: getattr(P, name) for name in (P.symbolicNames[P.STREAM : P.DAY + 1])}
-_VALUE = frozenset((P.MINUS, P.LPAREN, P.INTEGER, P.DECIMAL, P.STRING, P.TRUE, P.FALSE, P.NULL, P.CASE)) | (NAMES - UNITS)
+_VALUE = (NAMES - UNITS) | {P.MINUS, P.LPAREN, P.INTEGER, P.DECIMAL, P.STRING, P.TRUE, P.FALSE, P.NULL, P.CASE}
 _WORDS = NAMES | {P.STREAM, P.PATTERN, P.SEQ, P.END, P.CASE}
 _OPERATORS = frozenset((P.PLUS, P.MINUS, P.STAR, P.SLASH, P.PERCENT))
-_ANY_OPERATOR = _OPERATORS | UNITS | {P.EQ, P.NE, P.LT, P.LE, P.GT, P.GE, P.IS, P.NOT, P.IN, P.BETWEEN, P.LIKE, P.AND, P.OR}
+_TESTS = frozenset((P.EQ, P.NE, P.LT, P.LE, P.GT, P.GE, P.IS, P.NOT, P.IN, P.BETWEEN, P.LIKE))
+_ANY_OPERATOR = _OPERATORS | _TESTS | UNITS | {P.AND, P.OR}
 _BODY = frozenset((P.SEQ, P.AND, P.OR, P.NOT)) | NAMES
 _QUANTIFIERS = frozenset((P.PLUS, P.STAR, P.QUESTION, P.LBRACE))
 _SYMBOLS = {
-    P.EQ: "=", P.NE: "<>", P.LE: "<=", P.LT: "<", P.GE: ">=", P.GT: ">", P.PLUS: "+", P.MINUS: "-", P.STAR: "*",
-    P.SLASH: "/", P.PERCENT: "%", P.QUESTION: "?", P.LPAREN: "(", P.RPAREN: ")", P.LBRACE: "{", P.RBRACE: "}",
-    P.COMMA: ",", P.DOT: ".", P.SEMI: ";",
+    P.EQ: "=",
+    P.NE: "<>",
+    P.LE: "<=",
+    P.LT: "<",
+    P.GE: ">=",
+    P.GT: ">",
+    P.PLUS: "+",
+    P.MINUS: "-",
+    P.STAR: "*",
+    P.SLASH: "/",
+    P.PERCENT: "%",
+    P.QUESTION: "?",
+    P.LPAREN: "(",
+    P.RPAREN: ")",
+    P.LBRACE: "{",
+    P.RBRACE: "}",
+    P.COMMA: ",",
+    P.DOT: ".",
+    P.SEMI: ";",
 }
 _PLAIN = {P.INTEGER: "a whole number", P.DECIMAL: "a number", P.STRING: "text in single quotes", P.IDENTIFIER: "a name"}
 _GROUPS = (
@@ -39,9 +55,21 @@ _GROUPS = (
 )
 _FOLLOWING = {"pattern": CLAUSES, "item": CLAUSES, "stream": (P.TIMESTAMP, P.WATERMARK)}
 _SHORT_UNITS = {
-    "ms": "MILLISECONDS", "milli": "MILLISECONDS", "millis": "MILLISECONDS", "msec": "MILLISECONDS",
-    "s": "SECONDS", "sec": "SECONDS", "secs": "SECONDS", "m": "MINUTES", "min": "MINUTES", "mins": "MINUTES",
-    "h": "HOURS", "hr": "HOURS", "hrs": "HOURS", "d": "DAYS", "week": "DAYS (a week is `7 DAYS`)",
+    "ms": "MILLISECONDS",
+    "milli": "MILLISECONDS",
+    "millis": "MILLISECONDS",
+    "msec": "MILLISECONDS",
+    "s": "SECONDS",
+    "sec": "SECONDS",
+    "secs": "SECONDS",
+    "m": "MINUTES",
+    "min": "MINUTES",
+    "mins": "MINUTES",
+    "h": "HOURS",
+    "hr": "HOURS",
+    "hrs": "HOURS",
+    "d": "DAYS",
+    "week": "DAYS (a week is `7 DAYS`)",
     "weeks": "DAYS (a week is `7 DAYS`)",
 }
 
@@ -107,14 +135,18 @@ def hint(
         return f"text stands in single quotes: '{before_text[1:-1]}'"
     if before in NAMES and {P.DOT, P.LPAREN} == set(kinds):
         return f"an attribute is written with its variable, e.g. `a.{before_text}`"
-    if UNITS <= set(kinds) and text.lower() in _SHORT_UNITS:
+    if set(kinds) >= UNITS and text.lower() in _SHORT_UNITS:
         return f"write `{before_text} {_SHORT_UNITS[text.lower()]}`"
     if before == P.COMMA and found in (P.RPAREN, P.SEMI, END, *CLAUSES):
         return "take out the comma before it"
     if upper in ("ORDER", "GROUP", "HAVING", "SELECT", "FROM", "LIMIT", "EMIT", "WINDOW"):
         return f"there is no `{upper}` here; a pattern is: PATTERN name SEQ(...) WHERE ... WITHIN ... RETURN ..."
     if found in NAMES and (P.COMMA in kinds or (END in kinds and piece in ("column", "item"))):
-        return "is a comma missing?" if piece != "item" else f"is `AS` or a comma missing? A field is named `... AS {text}`"
+        return (
+            f"is `AS` or a comma missing? A field is named `... AS {text}`"
+            if piece == "item"
+            else "is a comma missing?"
+        )
     if P.IDENTIFIER in kinds and P.STREAM <= found <= P.END and not (P.MINUS in kinds or following == P.LPAREN):
         return f'`{upper}` is a reserved word; as a name it stands in double quotes: "{text}"'
     if before == P.RPAREN and P.COMMA not in kinds and found == P.RPAREN:
