@@ -197,7 +197,6 @@ CODES: dict[str, str] = {
     "CEP0405": "window too short for the order",
     "CEP0406": "window is not positive",
     "CEP0407": "condition always holds",
-    "CEP0408": "operator needs more operands",
     "CEP0501": "variable is not connected to the others",
     "CEP0502": "one event can bind two variables",
     "CEP0503": "no partition key: runs in one bucket",

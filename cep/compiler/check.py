@@ -15,7 +15,7 @@ from itertools import pairwise, product
 from cep.compiler.bounds import Bound, alternatives, largest_gap
 from cep.compiler.check_expr import ExprChecker, converted
 from cep.compiler.load import Unit
-from cep.compiler.resolve import Scope, duration_micros
+from cep.compiler.resolve import HIDING, Scope, duration_micros
 from cep.compiler.tree import nodes
 from cep.diagnostics import Diagnostics, Label, Severity, did_you_mean
 from cep.expr import Call, Col, Expr, conjuncts
@@ -27,7 +27,8 @@ from cep.types import Type, common_type
 
 def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, ...]:
     """The patterns of the unit's main file that have no error, in order."""
-    broken = [item.span for item in diagnostics if item.code.startswith(("CEP00", "CEP01"))]
+    broken = [item.span for item in diagnostics if item.code in HIDING]
+    misread = [item.span for item in diagnostics if item.code in ("CEP0104", "CEP0105", "CEP0106")]
     found: dict[str, Pattern] = {}
     seen: set[str] = set()
     for statement in unit.file.statements:
@@ -39,7 +40,8 @@ def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, 
         if any(_within(span, statement.span) for span in broken):
             continue
         pattern = _PatternChecker(statement, scope, diagnostics).check()
-        if pattern is not None and not repeated:
+        # A literal that could not be read has some value in the tree: good enough for types, not for a model.
+        if pattern is not None and not repeated and not any(_within(span, statement.span) for span in misread):
             found[name] = pattern
     return tuple(found.values())
 
@@ -123,8 +125,6 @@ class _PatternChecker:
             self._error(
                 "CEP0901", body.span, "OR is not supported yet", "write one pattern for each alternative"
             )
-        if not body.items:
-            self._error("CEP0408", body.span, "operator without operands", "name at least one event, e.g. `Trans t`")
         items = [self._body(item) for item in body.items]
         if isinstance(body, ast.Seq):
             for earlier, later in pairwise(items):

@@ -11,6 +11,7 @@ from itertools import combinations
 
 from cep.compiler.bounds import alternatives
 from cep.compiler.load import Unit
+from cep.compiler.resolve import HIDING
 from cep.compiler.satisfiable import order_bounds, possible
 from cep.compiler.tree import nodes
 from cep.diagnostics import Diagnostics, Label
@@ -27,7 +28,8 @@ def lint(unit: Unit, patterns: Sequence[Pattern], diagnostics: Diagnostics) -> N
         for statement in reversed(unit.file.statements)
         if isinstance(statement, ast.PatternDecl)
     }
-    _unused_streams(unit, diagnostics)
+    if not any(item.code in HIDING for item in diagnostics):  # else a pattern that uses it may be missing
+        _unused_streams(unit, diagnostics)
     for pattern in patterns:
         unused = _unused_variables(pattern, declared[pattern.name], diagnostics)
         _not_connected(pattern, unused, diagnostics)

@@ -18,6 +18,9 @@ from cep.types import COLUMN_TYPES, MICROS, Type
 
 MAX_INT = 2**63 - 1
 
+HIDING = frozenset({"CEP0001", "CEP0002", "CEP0003", "CEP0101", "CEP0102", "CEP0103", "CEP0107"})
+"""Findings after which part of what was written is not in the tree."""
+
 TYPE_SYNONYMS = {
     Type.INT: "BIGINT INTEGER LONG INT64 INT32 SMALLINT TINYINT SHORT BYTE NUMBER UINT64 SERIAL",
     Type.DOUBLE: "FLOAT FLOAT64 FLOAT32 DECIMAL NUMERIC REAL MONEY",
@@ -49,7 +52,7 @@ class Scope:
 
 def resolve(unit: Unit, diagnostics: Diagnostics) -> Scope:
     """The scope of a unit. O(size of the declarations)."""
-    complete = not any(item.code.startswith(("CEP00", "CEP01")) for item in diagnostics)
+    complete = not any(item.code in HIDING for item in diagnostics)
     streams: dict[str, Stream] = {}
     declared: dict[str, ast.StreamDecl] = {}
     untyped: set[tuple[str, str]] = set()
