@@ -34,12 +34,12 @@ _LONG_FRACTION = re.compile(r"\.\d{7,9}(?!\d)")
 
 def read_jsonl(path: Path, columns: Columns, policy: ErrorPolicy, block_size: int) -> Iterator[Piece]:
     """The events of a file, one batch a block."""
-    reader = _Reader(str(path), columns, policy)
+    reader = JsonReader(str(path), columns, policy)
     for block in read_blocks(path, block_size):
         yield Piece(reader.batch(block), block.end, block.read)
 
 
-class _Reader:
+class JsonReader:
     """Decodes blocks; remembers how timestamps were written in the block before."""
 
     def __init__(self, name: str, columns: Columns, policy: ErrorPolicy) -> None:
@@ -51,6 +51,7 @@ class _Reader:
         self.written: tuple[pa.DataType, ...] = tuple(pa.timestamp("us", "UTC") for _ in self.times)
 
     def batch(self, block: Block) -> pa.RecordBatch:
+        """The events of a block."""
         parts = list(self._parts(block.data, block.line, block.last))
         return parts[0] if len(parts) == 1 else _concat(parts)
 

@@ -1,0 +1,1 @@
+"""Commands that talk to Kafka: `cep tail`, `cep produce`, `cep broker`."""
