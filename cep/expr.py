@@ -116,6 +116,27 @@ def conjuncts(expr: Expr) -> tuple[Expr, ...]:
     return (expr,)
 
 
+def shift(expr: Expr, micros: int) -> Expr:
+    """A TIMESTAMP or DURATION plus a constant."""
+    if micros == 0:
+        return expr
+    return Call("+" if micros > 0 else "-", (expr, Const(abs(micros), Type.DURATION)), expr.type)
+
+
+def split_shift(expr: Expr) -> tuple[Expr, int]:
+    """Undo `shift`: the expression without its constant, and the constant in microseconds.
+
+    >>> split_shift(shift(Col("a", "ts", Type.TIMESTAMP), -5))
+    (Col(var='a', attr='ts', type=<Type.TIMESTAMP: 'TIMESTAMP'>), -5)
+    """
+    if isinstance(expr, Call) and expr.op in ("+", "-") and expr.type in (Type.TIMESTAMP, Type.DURATION):
+        inner, last = expr.args
+        if isinstance(last, Const) and last.value is not None and last.type is Type.DURATION:
+            base, micros = split_shift(inner)
+            return base, micros + (int(last.value) if expr.op == "+" else -int(last.value))
+    return expr, 0
+
+
 # --- text ----------------------------------------------------------------------------------------------------------
 
 _DURATION_UNITS = (

@@ -23,6 +23,8 @@ from cep.expr import (
     Const,
     Expr,
     conjuncts,
+    shift,
+    split_shift,
     variables,
 )
 from cep.model import Pattern
@@ -98,7 +100,7 @@ def _difference_form(expr: Expr) -> Expr:
     assert left is not None
     assert right is not None
     # left - right + constant op 0
-    return Call(expr.op, (left[1], _shift(right[1], -constant)), Type.BOOLEAN)
+    return Call(expr.op, (left[1], shift(right[1], -constant)), Type.BOOLEAN)
 
 
 def _plain(parts: list[tuple[int, Expr]]) -> tuple[int, Expr] | None:
@@ -115,28 +117,6 @@ def _terms(expr: Expr, sign: int = 1) -> list[tuple[int, Expr]] | None:
         right = _terms(expr.args[1], sign if expr.op == "+" else -sign)
         return None if left is None or right is None else left + right
     return [(sign, expr)]
-
-
-def _shift(expr: Expr, micros: int) -> Expr:
-    """`expr` plus a constant duration."""
-    if micros == 0:
-        return expr
-    op = "+" if micros > 0 else "-"
-    return Call(op, (expr, Const(abs(micros), Type.DURATION)), expr.type)
-
-
-def split_shift(expr: Expr) -> tuple[Expr, int]:
-    """Undo `_shift`: the expression without its constant, and the constant.
-
-    >>> split_shift(_shift(Col("a", "ts", Type.TIMESTAMP), -5))
-    (Col(var='a', attr='ts', type=<Type.TIMESTAMP: 'TIMESTAMP'>), -5)
-    """
-    if isinstance(expr, Call) and expr.op in ("+", "-") and expr.type in _TIMES:
-        inner, last = expr.args
-        if isinstance(last, Const) and last.value is not None and last.type is Type.DURATION:
-            base, shift = split_shift(inner)
-            return base, shift + (int(last.value) if expr.op == "+" else -int(last.value))
-    return expr, 0
 
 
 # --- bounds on differences -----------------------------------------------------------------------------------------

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from cep.compiler.atom_tree import AtomTree
 from cep.compiler.guarantees import guarantees
-from cep.compiler.normalise import split_shift
 from cep.compiler.skeleton import skeleton
 from cep.compiler.triggers import triggers
-from cep.expr import Call, Col, Expr, columns, variables
+from cep.expr import Call, Col, Expr, columns, split_shift, variables
 from cep.gcq import GCQ
 from cep.hypergraph import Bag, TreeNode, Verdict
 from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Trigger

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cep.compiler.normalise import split_shift
-from cep.expr import FLIPPED, Call, Col, Const, Expr, variables
+from cep.expr import FLIPPED, Call, Col, Expr, shift, split_shift, variables
 from cep.gcq import GCQ
 from cep.plan import Edge, Index, Range, Step, Trigger
 from cep.types import Type
@@ -137,11 +136,8 @@ def _own_range(condition: Expr, var: str) -> tuple[Expr, str, Expr] | None:
         left, right, op = right, left, FLIPPED[op]
     if variables(left) != {var} or len(variables(right)) != 1 or variables(right) == {var}:
         return None
-    own, shift = split_shift(left)
-    if shift:
-        sign = "-" if shift > 0 else "+"
-        right = Call(sign, (right, Const(abs(shift), Type.DURATION)), right.type)
-    return own, op, right
+    own, micros = split_shift(left)
+    return own, op, shift(right, -micros)
 
 
 def _sort(gcq: GCQ, var: str, candidates: list[Expr]) -> Expr | None:

@@ -1,0 +1,99 @@
+"""Input: whatever a caller pushes, as columns that are known to fit.
+
+Nothing is stored before everything has been looked at, so an error leaves the engine as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cep.plan import Plan
+from cep.types import Type
+from runtime.columnar import ARROW_TYPES, as_computed
+
+SIGN = "_sign"
+
+
+class BatchError(ValueError):
+    """A batch that does not fit the plan, or deletes what is not there. The engine is unchanged."""
+
+
+class StreamBatch:
+    """The events of one stream: computed columns, event times and signs."""
+
+    __slots__ = ("columns", "length", "signs", "times")
+
+    def __init__(self, columns: dict[str, Any], length: int, times: np.ndarray | None, signs: np.ndarray | None) -> None:
+        self.columns = columns
+        self.length = length
+        self.times = times
+        self.signs = signs
+
+
+def read_batch(plan: Plan, batch: Any) -> dict[str, StreamBatch]:
+    """Check a pushed batch against the plan's streams; raises `BatchError`."""
+    if isinstance(batch, (pa.RecordBatch, pa.Table)):
+        if len(plan.streams) != 1:
+            names = ", ".join(stream.name for stream in plan.streams)
+            raise BatchError(f"pattern {plan.pattern} reads several streams: push a dict with keys {names}")
+        batch = {plan.streams[0].name: batch}
+    if not isinstance(batch, Mapping):
+        raise BatchError(f"expected a RecordBatch, a Table or a dict of them, found {type(batch).__name__}")
+    known = {stream.name for stream in plan.streams}
+    if unknown := [name for name in batch if name not in known]:
+        raise BatchError(f"pattern {plan.pattern} does not read stream {unknown[0]}; it reads {', '.join(sorted(known))}")
+    return {name: _read_stream(plan, name, data) for name, data in batch.items() if data.num_rows}
+
+
+def _read_stream(plan: Plan, name: str, data: Any) -> StreamBatch:
+    present = set(data.schema.names)
+    columns: dict[str, Any] = {}
+    for attr, type_ in plan.needed_columns(name):
+        if attr not in present:
+            columns[attr] = pa.nulls(data.num_rows, as_type(type_))
+            continue
+        columns[attr] = _fit(data.column(attr), type_, f"{name}.{attr}")
+    time = plan.stream(name).time
+    times = None
+    if time is not None:
+        array = columns[time]
+        times = array.fill_null(np.iinfo(np.int64).max).to_numpy(zero_copy_only=False)
+    signs = None
+    if SIGN in present:
+        signs = data.column(SIGN)
+        signs = (signs.combine_chunks() if isinstance(signs, pa.ChunkedArray) else signs).to_numpy(zero_copy_only=False)
+        if not np.isin(signs, (1, -1)).all():
+            raise BatchError(f"stream {name}: {SIGN} must be 1 or -1 in every row")
+    return StreamBatch(columns, data.num_rows, times, signs)
+
+
+def as_type(type_: Type) -> pa.DataType:
+    """The type that a computed column has."""
+    return pa.int64() if type_ in (Type.TIMESTAMP, Type.DURATION) else ARROW_TYPES[type_]
+
+
+def _fit(array: Any, type_: Type, name: str) -> Any:
+    """Cast a column to what the stream declares, where no value changes; refuse otherwise."""
+    wanted = ARROW_TYPES[type_]
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    actual = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    fits = actual == wanted or pa.types.is_null(actual)
+    if type_ is Type.TIMESTAMP:
+        fits = fits or pa.types.is_timestamp(actual)
+    elif type_ is Type.INT:
+        fits = fits or pa.types.is_integer(actual)
+    elif type_ is Type.DOUBLE:
+        fits = fits or pa.types.is_integer(actual) or pa.types.is_floating(actual)
+    elif type_ is Type.STRING:
+        fits = fits or pa.types.is_large_string(actual) or pa.types.is_string_view(actual)
+    if not fits:
+        raise BatchError(f"{name}: expected {type_} ({wanted}), found {actual}")
+    try:
+        return as_computed(array.cast(wanted, safe=type_ is not Type.TIMESTAMP))
+    except pa.ArrowInvalid as error:
+        raise BatchError(f"{name}: does not fit {type_}: {error}") from error

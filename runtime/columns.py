@@ -1,0 +1,209 @@
+"""Columns that grow: append batches, read rows at random, hand ranges to Arrow without copying more than needed.
+
+Rows are numbered from 0 in order of arrival and never move (until the engine compacts and renumbers everything).
+Appending is amortised O(1) per value: buffers double.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cep.types import Type
+from runtime.columnar import ARROW_TYPES
+
+_NUMPY = {
+    Type.INT: np.dtype(np.int64),
+    Type.DOUBLE: np.dtype(np.float64),
+    Type.BOOLEAN: np.dtype(np.bool_),
+    Type.TIMESTAMP: np.dtype(np.int64),
+    Type.DURATION: np.dtype(np.int64),
+}
+
+
+class Growable:
+    """A numpy array with room at its end; `view()` is what is filled."""
+
+    __slots__ = ("_data", "size")
+
+    def __init__(self, dtype: Any) -> None:
+        self._data = np.empty(16, dtype=dtype)
+        self.size = 0
+
+    def extend(self, values: np.ndarray) -> None:
+        """Append values. Amortised O(len(values))."""
+        end = self.size + len(values)
+        if end > len(self._data):
+            grown = np.empty(max(end, 2 * len(self._data)), dtype=self._data.dtype)
+            grown[: self.size] = self._data[: self.size]
+            self._data = grown
+        self._data[self.size : end] = values
+        self.size = end
+
+    def view(self) -> np.ndarray:
+        """The filled part; valid until the next `extend`, and never changed by it."""
+        return self._data[: self.size]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, spare room included."""
+        return int(self._data.nbytes)
+
+
+class NumberColumn:
+    """INT, DOUBLE, BOOLEAN and TIMESTAMP values with an optional validity mask."""
+
+    __slots__ = ("_type", "_valid", "values")
+
+    def __init__(self, type_: Type) -> None:
+        self._type = type_
+        self.values = Growable(_NUMPY[type_])
+        self._valid: Growable | None = None
+
+    def extend(self, array: Any) -> None:
+        """Append an array as `columnar.as_computed` returns it."""
+        if array.null_count:
+            if self._valid is None:
+                self._valid = Growable(np.bool_)
+                self._valid.extend(np.ones(self.values.size, dtype=np.bool_))
+            self._valid.extend(array.is_valid().to_numpy(zero_copy_only=False))
+            zero = False if self._type is Type.BOOLEAN else 0
+            array = pc.fill_null(array, zero)
+        elif self._valid is not None:
+            self._valid.extend(np.ones(len(array), dtype=np.bool_))
+        self.values.extend(array.to_numpy(zero_copy_only=False))
+
+    def take(self, rows: np.ndarray, repeats: np.ndarray | None = None) -> Any:
+        """The values of some rows as an Arrow array of the column's event type, each repeated where asked."""
+        values = self.values.view()[rows]
+        if repeats is not None:
+            values = values.repeat(repeats)
+        mask = None
+        if self._valid is not None:
+            valid = self._valid.view()[rows]
+            if not valid.all():
+                mask = ~(valid.repeat(repeats) if repeats is not None else valid)
+        return number_array(values, self._type, mask)
+
+    def computed(self, rows: np.ndarray) -> Any:
+        """Like `take`, with times as int64."""
+        array = self.take(rows)
+        return array.cast(pa.int64()) if self._type in (Type.TIMESTAMP, Type.DURATION) else array
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.values.nbytes + (self._valid.nbytes if self._valid is not None else 0)
+
+
+def number_array(values: np.ndarray, type_: Type, mask: np.ndarray | None = None) -> Any:
+    """Wrap numpy values as an Arrow array; no copy but for booleans and where there are NULLs."""
+    if mask is not None or type_ is Type.BOOLEAN:
+        array = pa.array(values, mask=mask)
+        return array.cast(ARROW_TYPES[type_]) if array.type != ARROW_TYPES[type_] else array
+    values = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(ARROW_TYPES[type_], len(values), [None, pa.py_buffer(values)])
+
+
+class StringColumn:
+    """Text in Arrow's own layout (offsets into one byte buffer), so that any range of rows is an Arrow array for free.
+
+    `take` gives dictionary arrays: for rows that lie close together the dictionary is a slice of the column and no text
+    is copied at all.
+    """
+
+    __slots__ = ("_bytes", "_offsets", "_valid")
+
+    def __init__(self) -> None:
+        self._offsets = Growable(np.int64)
+        self._offsets.extend(np.zeros(1, dtype=np.int64))
+        self._bytes = Growable(np.uint8)
+        self._valid: Growable | None = None
+
+    def extend(self, array: Any) -> None:
+        """Append an Arrow string array."""
+        if array.null_count:
+            if self._valid is None:
+                self._valid = Growable(np.bool_)
+                self._valid.extend(np.ones(self._offsets.size - 1, dtype=np.bool_))
+            self._valid.extend(array.is_valid().to_numpy(zero_copy_only=False))
+            array = pc.fill_null(array, "")
+        elif self._valid is not None:
+            self._valid.extend(np.ones(len(array), dtype=np.bool_))
+        large = array.cast(pa.large_string())
+        _, offsets_buffer, data = large.buffers()
+        if len(large) == 0:
+            return
+        offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[large.offset : large.offset + len(large) + 1]
+        start, end = int(offsets[0]), int(offsets[-1])
+        base = self._bytes.size - start
+        if end > start:
+            self._bytes.extend(np.frombuffer(data, dtype=np.uint8)[start:end])
+        self._offsets.extend(offsets[1:] + base)
+
+    def _slice(self, first: int, last: int) -> Any:
+        """Rows first..last (exclusive) as a string array; copies the offsets only."""
+        offsets = self._offsets.view()[first : last + 1]
+        base = int(offsets[0])
+        data = self._bytes.view()[base : int(offsets[-1])]
+        return pa.Array.from_buffers(
+            pa.large_string(), last - first, [None, pa.py_buffer(np.ascontiguousarray(offsets - base)), pa.py_buffer(data)]
+        )
+
+    def take(self, rows: np.ndarray, repeats: np.ndarray | None = None) -> Any:
+        """The text of some rows as a dictionary array, each repeated where asked."""
+        if len(rows) == 0:
+            return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
+        first, last = int(rows.min()), int(rows.max()) + 1
+        total = len(rows) if repeats is None else int(repeats.sum())
+        if last - first <= max(1024, 2 * total):
+            dictionary = self._slice(first, last)
+            codes = (rows - first).astype(np.int32)
+        else:
+            distinct, codes = np.unique(rows, return_inverse=True)
+            dictionary = self._gather(distinct)
+            codes = codes.astype(np.int32)
+        mask = None
+        if self._valid is not None:
+            valid = self._valid.view()[rows]
+            if not valid.all():
+                mask = ~(valid.repeat(repeats) if repeats is not None else valid)
+        if repeats is not None:
+            codes = codes.repeat(repeats)
+        indices = pa.array(codes, mask=mask) if mask is not None else number_codes(codes)
+        return pa.DictionaryArray.from_arrays(indices, dictionary.cast(pa.string()))
+
+    def _gather(self, rows: np.ndarray) -> Any:
+        """The text of ascending rows, copied together."""
+        offsets = self._offsets.view()
+        starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
+        ends = np.cumsum(lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths - starts, lengths)
+        data = self._bytes.view()[places]
+        gathered = np.concatenate(([0], ends))
+        return pa.Array.from_buffers(pa.large_string(), len(rows), [None, pa.py_buffer(gathered), pa.py_buffer(data)])
+
+    def computed(self, rows: np.ndarray) -> Any:
+        """The text of some rows as a plain string array."""
+        return self.take(rows).cast(pa.string())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._offsets.nbytes + self._bytes.nbytes + (self._valid.nbytes if self._valid is not None else 0)
+
+
+def number_codes(codes: np.ndarray) -> Any:
+    """Dictionary codes as an Arrow int32 array without copying."""
+    return pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])
+
+
+Column = NumberColumn | StringColumn
+
+
+def make_column(type_: Type) -> Column:
+    """An empty column of a type."""
+    return StringColumn() if type_ is Type.STRING else NumberColumn(type_)

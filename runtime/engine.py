@@ -1,0 +1,341 @@
+"""The engine: one plan, its state, and the matches that each batch of events adds.
+
+A batch is applied leaf by leaf, earliest events first; after each leaf the matches that contain its new rows are
+enumerated against the state so far. So a match is found exactly once: when the last of its variables, in that order, is
+applied (trap 6.2 and 6.3 of idris.md). Deletions go first and mirror this.
+
+State is logical: an event stays readable until compaction, but no match ever depends on whether it has happened. Memory
+is linear in the events of the window: when more rows are dead than alive, the leaves are rebuilt from those alive.
+
+Not guaranteed: that an engine can be used after an exception other than `BatchError`; restore a snapshot then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cep.expr import Col
+from cep.plan import Plan
+from runtime import pull, snapshot
+from runtime.batches import BatchError, StreamBatch, read_batch
+from runtime.chains import Chains
+from runtime.columnar import holds
+from runtime.distinct import Alive
+from runtime.leaf import Leaf, Spaces
+from runtime.matcher import CHUNK, Matcher, Partial
+from runtime.output import Output
+from runtime.sorted_groups import Operations
+
+_COMPACT_AT = 8192
+"""Dead rows that are never worth a compaction."""
+
+
+class Engine:
+    """Maintains one pattern's matches under insertions, expiry and deletions.
+
+    >>> import cep, pyarrow as pa
+    >>> plan = cep.compile("STREAM T (k INT, x INT); PATTERN P AND(T a, T b) WHERE a.k = b.k AND a.x < b.x UNBOUNDED;")["P"]
+    >>> engine = Engine(plan)
+    >>> engine.push(pa.table({"k": [1, 1, 2], "x": [5, 7, 9]})).read_all().select(["a.x", "b.x"]).to_pylist()
+    [{'a.x': 5, 'b.x': 7}]
+    >>> engine.count()
+    1
+    """
+
+    __slots__ = (
+        "_alive",
+        "_broken",
+        "_chains",
+        "_chunk",
+        "_compact_at",
+        "_leaves",
+        "_matchers",
+        "_open",
+        "_output",
+        "_spaces",
+        "counters",
+        "operations",
+        "plan",
+        "watermark",
+    )
+
+    def __init__(self, plan: Plan, *, chunk: int = CHUNK) -> None:
+        self.plan = plan
+        self.watermark: int | None = None
+        self.operations = Operations()
+        self.counters = {"events": 0, "matches": 0, "late": 0, "expired": 0}
+        self._chunk = chunk
+        self._open = False
+        self._broken = False
+        self._compact_at = _COMPACT_AT
+        self._alive: Alive | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        """Empty leaves, indexes and key numbers."""
+        plan = self.plan
+        self._spaces = Spaces(plan)
+        self._leaves = {leaf.var: Leaf(plan, leaf.var, self._spaces, self.operations) for leaf in plan.leaves}
+        self._chains = Chains(plan, self._leaves)
+        self._matchers = {
+            trigger.var: Matcher(plan, trigger, self._leaves, self._spaces, self.operations, self._chunk)
+            for trigger in plan.triggers
+        }
+        self._output = Output(plan, self._leaves)
+        if plan.distinct:
+            until = self._alive.until if self._alive is not None else {}
+            self._alive = Alive(plan, self._output)
+            self._alive.until = until
+
+    # --- push ------------------------------------------------------------------------------------------------------
+
+    def push(self, batch: Any, watermark: int | None = None) -> pa.RecordBatchReader:
+        """Apply a batch of events; a reader over the matches it adds (and, for deletions, takes away).
+
+        Args:
+            batch: a RecordBatch or Table (patterns over one stream), or a dict of them by stream. A column `_sign` of
+                1 and -1 makes it a batch of corrections.
+            watermark: no event older than this will be pushed any more, in microseconds. It takes effect after the
+                batch: rows older than the watermark of an earlier push are dropped and counted as late.
+
+        The reader works as it is read, in bounded memory, and must be read to its end before the next push. Raises
+        `BatchError`, with the engine unchanged, where the batch does not fit or deletes what is not there.
+        """
+        self._check_usable()
+        streams = read_batch(self.plan, batch)
+        signed = any(stream.signs is not None for stream in streams.values())
+        parts = {leaf.var: self._select(leaf.var, streams) for leaf in self.plan.leaves}
+        deletions = self._find_deletions(parts) if signed else {}
+        self.counters["events"] += sum(stream.length for stream in streams.values())
+        self.counters["late"] += sum(int(self._late(stream).sum()) for stream in streams.values())
+        schema = self._output.signed_schema if signed else self._output.schema
+        self._open = True
+        generator = self._apply(parts, deletions, signed, watermark)
+        return pa.RecordBatchReader.from_batches(schema, generator)
+
+    def _check_usable(self) -> None:
+        if self._broken:
+            raise RuntimeError("this engine failed while applying a batch: restore it from a snapshot")
+        if self._open:
+            raise RuntimeError("the matches of the last push have not been read to the end: read_all() them first")
+
+    def _late(self, stream: StreamBatch) -> np.ndarray:
+        if self.watermark is None or stream.times is None:
+            return np.zeros(stream.length, dtype=np.bool_)
+        return stream.times < self.watermark
+
+    def _select(self, var: str, streams: Mapping[str, StreamBatch]) -> tuple[dict[str, Any], np.ndarray | None, int]:
+        """The columns (and signs) of the events that can bind a variable: filtered, projected, not late."""
+        leaf = self.plan.leaf(var)
+        stream = streams.get(leaf.stream)
+        if stream is None:
+            return {}, None, 0
+
+        def supply(col: Col) -> Any:
+            return stream.columns[col.attr]
+
+        mask = ~self._late(stream)
+        passed = holds(leaf.filter, supply, stream.length)
+        if passed is not None:
+            mask &= passed
+        names = [name for name, _ in leaf.columns]
+        if mask.all():
+            return {name: stream.columns[name] for name in names}, stream.signs, stream.length
+        chosen = pa.array(mask)
+        columns = {name: stream.columns[name].filter(chosen) for name in names}
+        return columns, None if stream.signs is None else stream.signs[mask], int(mask.sum())
+
+    def _apply(
+        self,
+        parts: dict[str, tuple[dict[str, Any], np.ndarray | None, int]],
+        deletions: dict[str, np.ndarray],
+        signed: bool,
+        watermark: int | None,
+    ) -> Iterator[Any]:
+        """Delete, insert leaf by leaf, then move the watermark. Marks the engine broken if left half-way."""
+        self._broken = True
+        if any(len(rows) for rows in deletions.values()):
+            yield from self._delete(deletions)
+        for trigger in self.plan.triggers:
+            columns, signs, length = parts[trigger.var]
+            if signs is not None and length:
+                columns, length = self._insertions(trigger.var, columns, signs)
+            if not length:
+                continue
+            rows = self._leaves[trigger.var].add(self.plan, columns, length, None, None)
+            self._chains.added(trigger.var, rows)
+            for partial in self._matchers[trigger.var].matches(rows):
+                batch = self._emit(partial, 1 if signed else None)
+                if batch is not None:
+                    self.counters["matches"] += batch.num_rows
+                    yield batch
+        if watermark is not None:
+            self._advance(watermark)
+        self._broken = False
+        self._open = False
+
+    def _emit(self, partial: Partial, sign: int | None) -> Any | None:
+        if self._alive is not None:
+            return self._alive.admit(partial, sign)
+        return self._output.batch(partial, sign)
+
+    # --- corrections -----------------------------------------------------------------------------------------------
+
+    def _net(self, var: str, columns: dict[str, Any], signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Content hashes of a signed part, the first row of each, and the sum of its signs."""
+        content = self._leaves[var].fingerprints(columns, len(signs))[0]
+        distinct, first, inverse = np.unique(content, return_index=True, return_inverse=True)
+        net = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(net, inverse.reshape(-1), signs.astype(np.int64))
+        return distinct, first, net
+
+    def _find_deletions(
+        self, parts: dict[str, tuple[dict[str, Any], np.ndarray | None, int]]
+    ) -> dict[str, np.ndarray]:
+        """The rows that a signed batch deletes, by variable; raises where one is not there. O(rows stored)."""
+        found: dict[str, np.ndarray] = {}
+        for var, (columns, signs, length) in parts.items():
+            if signs is None or not length:
+                continue
+            leaf = self._leaves[var]
+            content, first, net = self._net(var, columns, signs)
+            wanted = np.flatnonzero(net < 0)
+            stored = leaf.live(None)
+            hashes = leaf.content.view()[stored]
+            chosen = []
+            for place in wanted:
+                rows = stored[hashes == content[place]]
+                missing = -int(net[place]) - len(rows)
+                if missing > 0:
+                    row = {name: column[int(first[place])].as_py() for name, column in columns.items()}
+                    raise BatchError(
+                        f"stream {leaf.spec.stream}: cannot delete an event that is not there (as {var}): {row}"
+                    )
+                # The newest twin goes first, so that ordinals stay dense.
+                chosen.append(rows[int(net[place]) :])
+            found[var] = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
+        return found
+
+    def _insertions(self, var: str, columns: dict[str, Any], signs: np.ndarray) -> tuple[dict[str, Any], int]:
+        """What is left to insert of a signed part."""
+        _, first, net = self._net(var, columns, signs)
+        keep = np.repeat(first, np.maximum(net, 0))
+        chosen = pa.array(np.sort(keep))
+        return {name: column.take(chosen) for name, column in columns.items()}, len(keep)
+
+    def _delete(self, deletions: dict[str, np.ndarray]) -> Iterator[Any]:
+        """Take rows out, leaf by leaf, with the matches that they take along."""
+        affected: list[Any] = []
+        for trigger in reversed(self.plan.triggers):
+            rows = deletions.get(trigger.var)
+            if rows is None or not len(rows):
+                continue
+            for partial in self._matchers[trigger.var].matches(rows):
+                if self._alive is not None:
+                    affected += self._alive.collect([partial])[1]
+                    continue
+                batch = self._output.batch(partial, -1)
+                self.counters["matches"] -= batch.num_rows
+                yield batch
+            self._leaves[trigger.var].remove(self.plan, rows)
+            self._chains.removed(trigger.var, rows)
+        if self._alive is not None and affected:
+            remaining, _ = self._alive.collect(pull.all_matches(self))
+            yield from self._alive.gone(affected, remaining)
+
+    # --- time ------------------------------------------------------------------------------------------------------
+
+    @property
+    def horizon(self) -> int | None:
+        """Events before this can be in no match any more: the watermark minus the window."""
+        if self.watermark is None or self.plan.window is None:
+            return None
+        return self.watermark - self.plan.window
+
+    def _advance(self, watermark: int) -> None:
+        if self.watermark is None or watermark > self.watermark:
+            self.watermark = watermark
+        if self._alive is not None:
+            self._alive.prune(self.watermark)
+        horizon = self.horizon
+        stored = sum(leaf.size for leaf in self._leaves.values())
+        if horizon is not None and stored > self._compact_at:
+            live = {var: leaf.live(horizon) for var, leaf in self._leaves.items()}
+            alive = sum(len(rows) for rows in live.values())
+            if stored > 2 * alive:
+                self.counters["expired"] += stored - alive
+                snapshot.reload(self, snapshot.extract(self, live))
+            self._compact_at = max(_COMPACT_AT, 2 * alive)
+
+    # --- pull ------------------------------------------------------------------------------------------------------
+
+    def enumerate(self) -> pa.RecordBatchReader:
+        """All current matches: every event at or after the horizon, where there is one. Read before the next push."""
+        self._check_usable()
+        return pa.RecordBatchReader.from_batches(self._output.schema, pull.enumerate_matches(self))
+
+    def count(self) -> int:
+        """How many `enumerate` would give, without building them. O(state · log) for acyclic plans without checks."""
+        self._check_usable()
+        return pull.count_matches(self)
+
+    def contains(self, match: Mapping[str, Any]) -> bool:
+        """Whether some current match has these field values (all fields named must agree; NULL is None)."""
+        self._check_usable()
+        return pull.contains_match(self, match)
+
+    # --- the rest --------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state as bytes that `restore` reads; versioned, and tied to the plan by its key."""
+        self._check_usable()
+        return snapshot.dump(self)
+
+    @classmethod
+    def restore(cls, plan: Plan, data: bytes) -> Engine:
+        """An engine that goes on where `snapshot` was taken. Raises `snapshot.SnapshotError` with the reason."""
+        engine = cls(plan)
+        snapshot.load(engine, data)
+        return engine
+
+    def stats(self) -> dict[str, Any]:
+        """What the engine holds and has done."""
+        horizon = self.horizon
+        live = {var: len(leaf.live(horizon)) for var, leaf in self._leaves.items()}
+        stored = {var: leaf.size for var, leaf in self._leaves.items()}
+        expired = self.counters["expired"] + sum(stored.values()) - sum(live.values())
+        return {
+            **self.counters,
+            "expired": expired,
+            "watermark": self.watermark,
+            "tuples": live,
+            "indexes": [
+                {"variable": index.var, "key": list(index.key), "sort": str(index.sort), "rows": self._index_size(i)}
+                for i, index in enumerate(self.plan.indexes)
+            ],
+            "keys": {name: len(space) for name, space in self._spaces.keys.items()},
+            "distinct": len(self._alive.until) if self._alive is not None else None,
+            "bytes": sum(leaf.nbytes for leaf in self._leaves.values()),
+            "operations": self.operations.as_dict(),
+        }
+
+    def _index_size(self, number: int) -> int:
+        return self._leaves[self.plan.indexes[number].var].indexes[number].size
+
+    def _check(self) -> None:
+        """Assert every invariant of the state; for tests."""
+        for leaf in self._leaves.values():
+            for index in leaf.indexes.values():
+                index._check()
+                assert index.size == int((~leaf.gone.view()).sum()), "an index holds the live rows"
+        for edge in self.plan.edges:
+            above = self._leaves[edge.parent]
+            if above.best is not None:
+                rows = above.live(None)
+                assert (self._chains._best(edge.parent, rows) == above.best.view()[rows]).all(), "stale best start"
+
+

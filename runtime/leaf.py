@@ -1,0 +1,221 @@
+"""A leaf of the join tree: the events that can bind one pattern variable, and the indexes over them.
+
+Rows are appended and keep their numbers. What joins and comparisons need of a row (key numbers, compared values) is
+computed once, when it arrives. `best` is the *best start* of a row: the largest value that the earliest time of a
+partial match from this row downwards can have (`DEAD` where there is none); it is kept only where the plan has chains
+below the leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from cep.expr import Col, Expr, variables
+from cep.plan import Plan
+from cep.types import Type
+from runtime import hashing
+from runtime.columnar import as_computed, evaluate
+from runtime.columns import Growable, NumberColumn, make_column
+from runtime.keys import GroupSpace, KeySpace
+from runtime.ordinals import Ordinals
+from runtime.sorted_groups import Operations, SortedGroups
+
+DEAD = np.iinfo(np.int64).min
+"""The best start of a row from which no partial match goes down; also the time of an event without one."""
+
+
+class Spaces:
+    """The key and group numbers that all leaves of an engine share."""
+
+    __slots__ = ("groups", "keys")
+
+    def __init__(self, plan: Plan) -> None:
+        self.keys = {key.name: KeySpace() for key in plan.keys}
+        self.groups = {index.key: GroupSpace(len(index.key)) for index in plan.indexes}
+
+
+class Leaf:
+    """See the module's text."""
+
+    __slots__ = (
+        "_compared",
+        "_groups",
+        "_keys",
+        "_members",
+        "_seed",
+        "_spaces",
+        "best",
+        "columns",
+        "content",
+        "gone",
+        "has_null_time",
+        "ids",
+        "indexes",
+        "ordinals",
+        "size",
+        "spec",
+        "time",
+    )
+
+    def __init__(self, plan: Plan, var: str, spaces: Spaces, operations: Operations) -> None:
+        self.spec = plan.leaf(var)
+        self.size = 0
+        self.columns = {name: make_column(type_) for name, type_ in self.spec.columns}
+        self.time = Growable(np.int64) if self.spec.time is not None else None
+        self.has_null_time = False
+        self.content = Growable(np.uint64)
+        self.ids = (Growable(np.uint64), Growable(np.uint64))
+        self.gone = Growable(np.bool_)
+        self.ordinals = Ordinals()
+        self._seed = hashing.seed(plan.pattern, var)
+        self._spaces = spaces
+        self._members = {key.name: key.of(var) for key in plan.keys if var in dict(key.members)}
+        self._keys = {name: Growable(np.int64) for name in self._members}
+        signatures = {index.key for index in plan.indexes if set(index.key) <= set(self._members)}
+        self._groups = {signature: Growable(np.int64) for signature in signatures if len(signature) > 1}
+        self._compared = {expr: Growable(_dtype(expr)) for expr in _compared(plan, var) if not _is_number(expr)}
+        self.indexes = {
+            number: SortedGroups(None if index.sort is None else _dtype(index.sort), operations)
+            for number, index in enumerate(plan.indexes)
+            if index.var == var
+        }
+        has_children = any(edge.parent == var for edge in plan.edges)
+        is_chained = any(edge.child == var and edge.chain for edge in plan.edges)
+        self.best = Growable(np.int64) if has_children and is_chained else None
+
+    # --- rows ------------------------------------------------------------------------------------------------------
+
+    def fingerprints(self, columns: Mapping[str, Any], length: int) -> hashing.Lanes:
+        """The content hash of each of some events, two lanes."""
+        lanes = [hashing.hash_array(columns[name]) for name, _ in self.spec.columns]
+        return hashing.combine(self._seed, lanes, length)
+
+    def add(
+        self, plan: Plan, columns: Mapping[str, Any], length: int, ids: hashing.Lanes | None, content: np.ndarray | None
+    ) -> np.ndarray:
+        """Append events (given as `as_computed` arrays) and index them; the new row numbers.
+
+        `ids` and `content` are given when rows come back from a snapshot; otherwise they are worked out here.
+        """
+        times = None
+        if self.time is not None and self.spec.time is not None:
+            array = columns[self.spec.time]
+            self.has_null_time |= bool(array.null_count)
+            times = pc.fill_null(array, DEAD).to_numpy(zero_copy_only=False)
+        if ids is None or content is None:
+            lanes = self.fingerprints(columns, length)
+            content = lanes[0]
+            known = (self.content.view(), self.gone.view(), None if self.time is None else self.time.view())
+            ids = hashing.with_ordinal(lanes, self.ordinals.assign(content, times, *known))
+        rows = np.arange(self.size, self.size + length)
+        for name, column in self.columns.items():
+            column.extend(columns[name])
+        if self.time is not None and times is not None:
+            self.time.extend(times)
+        self.content.extend(content)
+        self.ids[0].extend(ids[0])
+        self.ids[1].extend(ids[1])
+        self.gone.extend(np.zeros(length, dtype=np.bool_))
+        self._number(columns, length)
+        self.size += length
+        for number, index in self.indexes.items():
+            described = plan.indexes[number]
+            keys = None if described.sort is None else self.compared(described.sort, rows)
+            index.insert(self.group(described.key, rows), keys, rows)
+        return rows
+
+    def _number(self, columns: Mapping[str, Any], length: int) -> None:
+        """Work out key numbers, groups and compared values of new events."""
+
+        def supply(col: Col) -> Any:
+            return columns[col.attr]
+
+        numbers: dict[str, np.ndarray] = {}
+        for name, expr in self._members.items():
+            numbers[name] = self._spaces.keys[name].encode(as_computed(evaluate(expr, supply, length)))
+            self._keys[name].extend(numbers[name])
+        for signature, groups in self._groups.items():
+            groups.extend(self._spaces.groups[signature].encode([numbers[name] for name in signature], length))
+        for expr, values in self._compared.items():
+            array = evaluate(expr, supply, length)
+            if expr.type is Type.STRING:
+                values.extend(np.array(array.to_pylist(), dtype=object))
+            else:
+                values.extend(array.to_numpy(zero_copy_only=False).astype(values.view().dtype, copy=False))
+
+    def remove(self, plan: Plan, rows: np.ndarray) -> None:
+        """Take rows out of all indexes; their numbers stay used until the engine compacts."""
+        for number, index in self.indexes.items():
+            index.remove(self.group(plan.indexes[number].key, rows), rows)
+        self.gone.view()[rows] = True
+        self.ordinals.forget(self.content.view()[rows])
+
+    # --- reading ---------------------------------------------------------------------------------------------------
+
+    def group(self, signature: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
+        """The group of rows in a space that all keys of this leaf can supply."""
+        if not signature:
+            return np.zeros(len(rows), dtype=np.int64)
+        if len(signature) == 1:
+            return self._keys[signature[0]].view()[rows]
+        return self._groups[signature].view()[rows]
+
+    def key(self, name: str, rows: np.ndarray) -> np.ndarray:
+        """The number of one key."""
+        return self._keys[name].view()[rows]
+
+    def compared(self, expr: Expr, rows: np.ndarray) -> np.ndarray:
+        """The values of an expression that some range compares."""
+        if isinstance(expr, Col) and _is_number(expr):
+            column = self.columns[expr.attr]
+            assert isinstance(column, NumberColumn)
+            return column.values.view()[rows]
+        return self._compared[expr].view()[rows]
+
+    def best_starts(self) -> np.ndarray:
+        """The best start of every row; a row without children is its own."""
+        if self.best is not None:
+            return self.best.view()
+        assert self.time is not None
+        return self.time.view()
+
+    def live(self, floor: int | None) -> np.ndarray:
+        """The rows that are not deleted and not older than `floor`."""
+        keep = ~self.gone.view()
+        if floor is not None and self.time is not None:
+            keep = keep & (self.time.view() >= floor)
+        return np.flatnonzero(keep)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in columns and indexes."""
+        parts: list[Any] = [*self.columns.values(), *self.ids, self.content, self.gone]
+        parts += [*self._keys.values(), *self._groups.values(), *self._compared.values(), *self.indexes.values()]
+        parts += [part for part in (self.time, self.best) if part is not None]
+        return sum(part.nbytes for part in parts)
+
+
+def _is_number(expr: Expr) -> bool:
+    """Whether the values can be read straight from a column."""
+    return isinstance(expr, Col) and expr.type is not Type.STRING
+
+
+def _dtype(expr: Expr) -> Any:
+    if expr.type is Type.STRING:
+        return object
+    if expr.type is Type.BOOLEAN:
+        return np.bool_
+    return np.float64 if expr.type is Type.DOUBLE else np.int64
+
+
+def _compared(plan: Plan, var: str) -> Iterable[Expr]:
+    """Everything that an index of this variable sorts by, or that a range takes from it."""
+    found = [index.sort for index in plan.indexes if index.var == var and index.sort is not None]
+    found += [
+        r.bound for t in plan.triggers for step in t.steps for r in step.ranges if variables(r.bound) == {var}
+    ]
+    return dict.fromkeys(found)

@@ -1,0 +1,314 @@
+"""Delta enumeration: all matches that contain given rows of one variable, in bounded chunks.
+
+A `Partial` is a set of partial matches, held column-wise: for each bound variable an array of rows, and the times of the
+earliest and latest event so far. A step turns each partial match into one contiguous range of an index (two or three
+bisections for all of them at once), and the ranges into longer partial matches. Ranges of later steps are probed as soon
+as they can be, so that a partial match that lacks any partner is dropped before it is multiplied.
+
+Windows need no predicate: if all events so far lie within the window, the next one must lie between `latest - window`
+and `earliest + window`, which is one more bound on an index sorted by time. On a *chain* the lower bound is put on the
+best start instead, so that every row in the range leads to a match.
+
+Memory: `CHUNK` partial matches per step, whatever the size of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cep.expr import Col, Expr, split_shift, variables
+from cep.plan import Plan, Step, Trigger
+from runtime.columnar import holds
+from runtime.leaf import DEAD, Leaf, Spaces
+from runtime.sorted_groups import Operations, SortedGroups, spread
+
+CHUNK = 1 << 16
+"""Partial matches expanded at a time. Large enough that a numpy call costs more than Python's overhead around it,
+small enough that the columns of a chunk stay in the processor's cache."""
+
+FOREVER = np.iinfo(np.int64).max
+
+
+@dataclass(slots=True)
+class Partial:
+    """Partial matches: `rows[var][i]` is the row that match i binds to var.
+
+    The last step's rows are kept apart until they are put out: `last` holds them, and `repeats` says how many of them
+    belong to each match before it, so that the columns of all other variables are gathered once and repeated.
+    """
+
+    size: int
+    rows: dict[str, np.ndarray]
+    earliest: np.ndarray | None
+    latest: np.ndarray | None
+    last: tuple[str, np.ndarray, np.ndarray] | None = None
+
+    def take(self, keep: np.ndarray) -> Partial:
+        """The matches selected by a mask or by positions."""
+        rows = {var: values[keep] for var, values in self.rows.items()}
+        size = len(next(iter(rows.values())))
+        return Partial(
+            size,
+            rows,
+            None if self.earliest is None else self.earliest[keep],
+            None if self.latest is None else self.latest[keep],
+        )
+
+    def flat(self) -> Partial:
+        """The same matches without `last`."""
+        if self.last is None:
+            return self
+        var, rows, repeats = self.last
+        flat = {name: values.repeat(repeats) for name, values in self.rows.items()}
+        flat[var] = rows
+        return Partial(len(rows), flat, self.earliest, self.latest)
+
+
+@dataclass(slots=True)
+class _Bound:
+    """A step, looked up once: its index, its leaf, and what the window asks of it."""
+
+    step: Step
+    index: SortedGroups
+    leaf: Leaf
+    signature: tuple[str, ...]
+    supplier: str | None
+    by_time: bool
+    not_before: bool
+    not_after: bool
+    ready_at: int
+    ranges: list[tuple[str, str, Expr]]
+
+
+class Matcher:
+    """Finds the matches of new rows of one trigger."""
+
+    __slots__ = ("_chunk", "_leaves", "_operations", "_plan", "_spaces", "_steps", "_timed", "_trigger", "_window")
+
+    def __init__(
+        self,
+        plan: Plan,
+        trigger: Trigger,
+        leaves: Mapping[str, Leaf],
+        spaces: Spaces,
+        operations: Operations,
+        chunk: int = CHUNK,
+    ) -> None:
+        self._plan = plan
+        self._trigger = trigger
+        self._leaves = leaves
+        self._spaces = spaces
+        self._operations = operations
+        self._window = plan.window
+        self._timed = any(leaf.time is not None for leaf in leaves.values())
+        self._chunk = chunk
+        self._steps = [self._bind(step, number) for number, step in enumerate(trigger.steps)]
+
+    def _bind(self, step: Step, number: int) -> _Bound:
+        described = self._plan.indexes[step.index]
+        leaf = self._leaves[step.var]
+        time = Col(step.var, leaf.spec.time or "", described.sort.type) if described.sort is not None else None
+        via_time = self._leaves[step.via].spec.time
+        below = any(r.op in ("<", "<=") and _not_above(r.bound, step.via, via_time) for r in step.ranges)
+        above = any(r.op in (">", ">=") and _not_below(r.bound, step.via, via_time) for r in step.ranges)
+        order = [self._trigger.var, *(s.var for s in self._trigger.steps)]
+        needed = {step.via, *step.key, *(v for r in step.ranges for v in variables(r.bound))}
+        return _Bound(
+            step=step,
+            index=leaf.indexes[step.index],
+            leaf=leaf,
+            signature=described.key,
+            supplier=next(iter(set(step.key) or {step.via})) if len(set(step.key)) <= 1 else None,
+            by_time=described.sort is not None and described.sort == time,
+            not_before=above,
+            not_after=below,
+            ready_at=min(number, max(order.index(v) for v in needed)),
+            ranges=[(r.op, next(iter(variables(r.bound))), r.bound) for r in step.ranges],
+        )
+
+    # --- the walk --------------------------------------------------------------------------------------------------
+
+    def matches(self, rows: np.ndarray, floor: int | None = None) -> Iterator[Partial]:
+        """All matches that bind the trigger's variable to one of `rows`, against the state as it is now.
+
+        With `floor`, only matches whose events are all at or after it.
+        """
+        for first in range(0, len(rows), self._chunk):
+            part = rows[first : first + self._chunk]
+            times = self._times(self._leaves[self._trigger.var], part)
+            start = Partial(len(part), {self._trigger.var: part}, times, times)
+            yield from self._expand(start, 0, floor)
+
+    def _times(self, leaf: Leaf, rows: np.ndarray) -> np.ndarray | None:
+        if not self._timed:
+            return None
+        if leaf.time is None:
+            return np.full(len(rows), DEAD, dtype=np.int64)
+        return leaf.time.view()[rows]
+
+    def _expand(self, partial: Partial, number: int, floor: int | None) -> Iterator[Partial]:
+        if partial.size == 0:
+            return
+        if number == len(self._steps):
+            yield partial
+            return
+        for later in self._steps[number + 1 :]:
+            # Probe what became ready by the variable bound last, before multiplying by this step's partners.
+            if later.ready_at == number:
+                low, high = self._range(later, partial, floor)
+                partial = self._keep(partial, high > low)
+        if partial.size == 0:
+            return
+        bound = self._steps[number]
+        low, high = self._range(bound, partial, floor)
+        if bound.step.exists:
+            found = high > low
+            partial = self._keep(partial, found)
+            self._take_best_start(bound, partial, high[found])
+            yield from self._expand(partial, number + 1, floor)
+            return
+        counts = high - low
+        for part, at, repeats in self._chunks(partial, low, counts):
+            yield from self._bind_rows(bound, part, at, repeats, number, floor)
+
+    def _keep(self, partial: Partial, mask: np.ndarray) -> Partial:
+        if mask.all():
+            return partial
+        self._operations.dropped += int(partial.size - mask.sum())
+        return partial.take(mask)
+
+    def _take_best_start(self, bound: _Bound, partial: Partial, high: np.ndarray) -> None:
+        """What only has to exist still starts the match: the best start of the range is that of its last row."""
+        if partial.earliest is not None and bound.step.chain:
+            best = bound.leaf.best_starts()[bound.index.rows_at(high - 1)]
+            partial.earliest = np.minimum(partial.earliest, best)
+
+    def _chunks(
+        self, partial: Partial, low: np.ndarray, counts: np.ndarray
+    ) -> Iterator[tuple[Partial, np.ndarray, np.ndarray]]:
+        """Cut partial matches with their ranges into parts of at most `chunk` longer ones."""
+        some = np.flatnonzero(counts)
+        if len(some) < partial.size:
+            self._operations.dropped += partial.size - len(some)
+            partial, low, counts = partial.take(some), low[some], counts[some]
+        if not partial.size:
+            return
+        ends = np.cumsum(counts)
+        if int(ends[-1]) <= self._chunk:
+            yield partial, low, counts
+            return
+        first = 0
+        while first < partial.size:
+            before = int(ends[first - 1]) if first else 0
+            last = int(np.searchsorted(ends, before + self._chunk, side="right"))
+            if last > first:
+                part = slice(first, last)
+                yield partial.take(np.arange(first, last)), low[part], counts[part]
+                first = last
+                continue
+            one = partial.take(np.arange(first, first + 1))
+            for offset in range(0, int(counts[first]), self._chunk):
+                size = min(self._chunk, int(counts[first]) - offset)
+                yield one, low[first : first + 1] + offset, np.array([size])
+            first += 1
+
+    def _bind_rows(
+        self, bound: _Bound, partial: Partial, low: np.ndarray, repeats: np.ndarray, number: int, floor: int | None
+    ) -> Iterator[Partial]:
+        rows = bound.index.rows_at(spread(low, repeats))
+        var = bound.step.var
+        earliest, latest = partial.earliest, partial.latest
+        if earliest is not None and latest is not None:
+            times = self._times(bound.leaf, rows)
+            assert times is not None
+            if bound.leaf.has_null_time or bound.leaf.time is None:
+                present = np.where(times == DEAD, FOREVER, times)
+                earliest, latest = earliest.repeat(repeats), latest.repeat(repeats)
+                earliest = np.minimum(np.where(earliest == DEAD, FOREVER, earliest), present)
+                earliest = np.where(earliest == FOREVER, DEAD, earliest)
+            else:
+                earliest, latest = earliest.repeat(repeats), latest.repeat(repeats)
+                earliest = np.where(earliest == DEAD, times, np.minimum(earliest, times))
+            latest = np.maximum(latest, times)
+        is_last = number == len(self._steps) - 1
+        longer = Partial(len(rows), partial.rows, earliest, latest, (var, rows, repeats))
+        in_window = self._window is None or bound.by_time
+        if is_last and not bound.step.checks and in_window:
+            yield longer
+            return
+        longer = longer.flat()
+        if not in_window:
+            assert longer.latest is not None
+            assert longer.earliest is not None
+            assert self._window is not None
+            longer = self._keep(longer, longer.latest - longer.earliest <= self._window)
+        if bound.step.checks and longer.size:
+            mask = holds(bound.step.checks, self._supplier(longer), longer.size)
+            assert mask is not None
+            longer = self._keep(longer, mask)
+        yield from self._expand(longer, number + 1, floor)
+
+    def _supplier(self, partial: Partial) -> Any:
+        def supply(col: Col) -> Any:
+            return self._leaves[col.var].columns[col.attr].computed(partial.rows[col.var])
+
+        return supply
+
+    # --- ranges ----------------------------------------------------------------------------------------------------
+
+    def _range(self, bound: _Bound, partial: Partial, floor: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """For each partial match, the range of index positions that hold its partners."""
+        index = bound.index
+        low, high = index.bounds(self._groups(bound, partial))
+        for op, var, expr in bound.ranges:
+            values = self._leaves[var].compared(expr, partial.rows[var])
+            if op in ("<", "<="):
+                high = index.bisect(low, high, values, "left" if op == "<" else "right")
+            else:
+                low = index.bisect(low, high, values, "right" if op == ">" else "left")
+        return self._window_range(bound, partial, low, high, floor)
+
+    def _window_range(
+        self, bound: _Bound, partial: Partial, low: np.ndarray, high: np.ndarray, floor: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        index = bound.index
+        chained = bound.leaf.best_starts() if bound.step.chain and bound.leaf.best is not None else None
+        if self._window is not None and bound.by_time:
+            assert partial.earliest is not None
+            assert partial.latest is not None
+            oldest = partial.latest - self._window
+            if floor is not None:
+                oldest = np.maximum(oldest, floor)
+            if chained is not None or not bound.not_before:
+                low = index.bisect(low, high, oldest, "left", by=chained)
+            if not bound.not_after:
+                high = index.bisect(low, high, partial.earliest + self._window, "right")
+        elif chained is not None:
+            oldest = np.full(len(low), DEAD + 1 if floor is None else floor, dtype=np.int64)
+            low = index.bisect(low, high, oldest, "left", by=chained)
+        return low, high
+
+    def _groups(self, bound: _Bound, partial: Partial) -> np.ndarray:
+        if bound.supplier is not None:
+            return self._leaves[bound.supplier].group(bound.signature, partial.rows[bound.supplier])
+        keys = [
+            self._leaves[var].key(name, partial.rows[var])
+            for name, var in zip(bound.signature, bound.step.key, strict=True)
+        ]
+        return self._spaces.groups[bound.signature].encode(keys, partial.size, add=False)
+
+
+def _not_above(bound: Expr, via: str, time: str | None) -> bool:
+    """Whether a time bound is at most the neighbour's own time."""
+    base, shift = split_shift(bound)
+    return isinstance(base, Col) and base.var == via and base.attr == time and shift <= 0
+
+
+def _not_below(bound: Expr, via: str, time: str | None) -> bool:
+    """Whether a time bound is at least the neighbour's own time."""
+    base, shift = split_shift(bound)
+    return isinstance(base, Col) and base.var == via and base.attr == time and shift >= 0

@@ -1,0 +1,90 @@
+"""Ordinals: which of several equal events is this one?
+
+Bag semantics give one match per combination, so two events with equal content need two ids. The k-th event of equal
+content gets ordinal k. It does not matter which of the equal ones is called first, so ids do not depend on arrival
+order. While events arrive in time order only those of the newest instant can have a twin, and no table is kept at all;
+the first late event builds one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+
+class Ordinals:
+    """Counts events by content hash, for as long as another of the same content may come."""
+
+    __slots__ = ("_counts", "_newest")
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] | None = None
+        self._newest: int | None = None
+
+    def assign(
+        self,
+        content: np.ndarray,
+        times: np.ndarray | None,
+        stored: np.ndarray,
+        gone: np.ndarray,
+        stored_times: np.ndarray | None,
+    ) -> np.ndarray:
+        """The ordinal of each new event. O(1) each in time order, else one table probe each.
+
+        `stored`, `gone` and `stored_times` describe the rows that are there already, in order of arrival.
+        """
+        if self._counts is None:
+            if not len(stored) and times is not None and not len(content):
+                return np.zeros(0, dtype=np.int64)
+            if times is not None and len(times) and self._in_order(times, stored_times):
+                return self._tail(content, times, stored, gone, stored_times)
+            self._counts = Counter(stored[~gone].tolist())
+        return self._count(content, self._counts)
+
+    def _in_order(self, times: np.ndarray, stored_times: np.ndarray | None) -> bool:
+        """Whether nothing here is older than anything stored, and the batch itself is sorted."""
+        newest = self._newest
+        if newest is None and stored_times is not None and len(stored_times):
+            newest = int(stored_times.max())
+            if not bool((stored_times[1:] >= stored_times[:-1]).all()):
+                return False
+        if newest is not None and int(times[0]) < newest:
+            return False
+        if not bool((times[1:] >= times[:-1]).all()):
+            return False
+        self._newest = int(times[-1])
+        return True
+
+    def _tail(
+        self,
+        content: np.ndarray,
+        times: np.ndarray,
+        stored: np.ndarray,
+        gone: np.ndarray,
+        stored_times: np.ndarray | None,
+    ) -> np.ndarray:
+        """Compare only with stored rows of the batch's first instant: all others are older."""
+        twins: Counter[int] = Counter()
+        if stored_times is not None and len(stored_times):
+            first = int(np.searchsorted(stored_times, times[0], side="left"))
+            twins = Counter(stored[first:][~gone[first:]].tolist())
+        if not twins:
+            ordered = np.sort(content)
+            if not bool((ordered[1:] == ordered[:-1]).any()):
+                return np.zeros(len(content), dtype=np.int64)
+        return self._count(content, twins)
+
+    @staticmethod
+    def _count(content: np.ndarray, counts: Counter[int]) -> np.ndarray:
+        result = np.empty(len(content), dtype=np.int64)
+        for i, value in enumerate(content.tolist()):
+            seen = counts[value]
+            result[i] = seen
+            counts[value] = seen + 1
+        return result
+
+    def forget(self, content: np.ndarray) -> None:
+        """Take back events that were deleted."""
+        if self._counts is not None:
+            self._counts.subtract(content.tolist())

@@ -1,0 +1,149 @@
+"""Pull mode: ask for the current matches instead of waiting for new ones.
+
+A current match has all its events at or after the horizon (watermark minus window), so it does not matter what has
+physically expired. Counting walks the join tree bottom-up once: each row's count is the product over its child edges
+of the sum over its partners, and a sum over a range of a sorted group is a difference of two prefix sums. That is the
+T-reduct with its multiplicities; `reduct` shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cep.expr import Col
+from cep.plan import Step
+from runtime.matcher import Partial
+
+if TYPE_CHECKING:
+    from runtime.engine import Engine
+
+
+def all_matches(engine: Engine) -> Iterator[Partial]:
+    """Every current match, found from the root of the tree."""
+    root = engine.plan.root
+    return engine._matchers[root].matches(engine._leaves[root].live(engine.horizon), engine.horizon)
+
+
+def enumerate_matches(engine: Engine) -> Iterator[Any]:
+    """Record batches of the current matches, tuples once each for DISTINCT."""
+    if engine._alive is not None:
+        yield from engine._alive.collect(all_matches(engine))[1]
+        return
+    for partial in all_matches(engine):
+        yield engine._output.batch(partial, None)
+
+
+def count_matches(engine: Engine) -> int:
+    """The number of current matches."""
+    if engine._alive is not None:
+        return len(engine._alive.collect(all_matches(engine))[0])
+    if _countable(engine):
+        return int(sum(reduct(engine)[engine.plan.root].tolist()))
+    return sum(partial.size for partial in all_matches(engine))
+
+
+def _countable(engine: Engine) -> bool:
+    """Whether the tree alone decides: no checks, and no two stored events further apart than the window."""
+    plan = engine.plan
+    steps = next(trigger.steps for trigger in plan.triggers if trigger.var == plan.root)
+    if not plan.verdict.acyclic or any(step.checks for step in steps):
+        return False
+    if plan.window is None:
+        return True
+    times = [
+        leaf.time.view()[rows]
+        for leaf in engine._leaves.values()
+        if leaf.time is not None and len(rows := leaf.live(engine.horizon))
+    ]
+    return not times or int(max(t.max() for t in times)) - int(min(t.min() for t in times)) <= plan.window
+
+
+def reduct(engine: Engine) -> dict[str, np.ndarray]:
+    """For each variable, how many partial matches of its subtree each of its rows is in (0 where it is dead).
+
+    Exact: Python integers where 64 bits could overflow.
+    """
+    plan = engine.plan
+    sizes = [max(1, leaf.size) for leaf in engine._leaves.values()]
+    exact = float(np.prod([float(size) for size in sizes])) < 2.0**62
+    steps = [step for trigger in plan.triggers for step in trigger.steps]
+    counts: dict[str, np.ndarray] = {}
+    for var in _bottom_up(engine):
+        leaf = engine._leaves[var]
+        own = np.zeros(leaf.size, dtype=np.int64 if exact else object)
+        rows = leaf.live(engine.horizon)
+        own[rows] = 1
+        for edge in plan.edges:
+            if edge.parent == var:
+                step = next(s for s in steps if (s.via, s.var) == (var, edge.child))
+                own[rows] *= _sums(engine, step, rows, counts[edge.child])
+        counts[var] = own
+    return counts
+
+
+def _bottom_up(engine: Engine) -> list[str]:
+    return [*(edge.child for edge in reversed(engine.plan.edges)), engine.plan.root]
+
+
+def _sums(engine: Engine, step: Step, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """For each row, the sum of the counts of its partners."""
+    plan = engine.plan
+    leaf, child = engine._leaves[step.via], engine._leaves[step.var]
+    index = child.indexes[step.index]
+    low, high = index.bounds(leaf.group(plan.indexes[step.index].key, rows))
+    for bound in step.ranges:
+        values = leaf.compared(bound.bound, rows)
+        if bound.op in ("<", "<="):
+            high = index.bisect(low, high, values, "left" if bound.op == "<" else "right")
+        else:
+            low = index.bisect(low, high, values, "right" if bound.op == ">" else "left")
+    prefix = index.prefix_sums(counts)
+    return np.where(high > low, prefix[np.maximum(high, low)] - prefix[low], 0)
+
+
+def contains_match(engine: Engine, match: Mapping[str, Any]) -> bool:
+    """Whether some current match has the given field values. O(state) to find where to start, then by index."""
+    plan = engine.plan
+    fields = {field.name: field for field in plan.fields}
+    if unknown := [name for name in match if name not in fields]:
+        raise KeyError(f"{unknown[0]}: pattern {plan.pattern} returns {', '.join(fields)}")
+    starts: dict[str, np.ndarray] = {}
+    for name, value in match.items():
+        expr = fields[name].expr
+        if isinstance(expr, Col):
+            leaf = engine._leaves[expr.var]
+            rows = starts.get(expr.var)
+            rows = leaf.live(engine.horizon) if rows is None else rows
+            starts[expr.var] = rows[_equal(leaf.columns[expr.attr].take(rows), value)]
+    bound = {step.var for trigger in plan.triggers for step in trigger.steps if not step.exists}
+    usable = [var for var in starts if var in bound or var == plan.root]
+    var = min(usable, key=lambda name: len(starts[name]), default=plan.root)
+    rows = starts.get(var)
+    rows = engine._leaves[var].live(engine.horizon) if rows is None else rows
+    for partial in engine._matchers[var].matches(rows, engine.horizon):
+        columns = dict(zip(fields, engine._output.fields(partial), strict=True))
+        found = np.ones(partial.size, dtype=np.bool_)
+        for name, value in match.items():
+            found &= _equal(columns[name], value)
+        if found.any():
+            return True
+    return False
+
+
+def _equal(array: Any, value: Any) -> np.ndarray:
+    """Which values are `value`; None stands for NULL. Times are datetimes or integer microseconds."""
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(pa.string())
+    if value is None:
+        return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
+    if pa.types.is_timestamp(array.type) and isinstance(value, int):
+        array = array.cast(pa.int64())
+    mask = pc.equal(array, pa.scalar(value).cast(array.type))
+    return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+
+
