@@ -320,14 +320,12 @@ class _PatternChecker:
             name = self._field_name(item)
             if expr is None:
                 self._good = False
-            elif expr.type in (Type.NULL, Type.DURATION):
+            elif expr.type is Type.NULL:
                 self._error(
                     "CEP0301",
                     item.expr.span,
-                    f"an output field cannot be {expr.type}",
-                    "return the two timestamps, or compare the duration in WHERE"
-                    if expr.type is Type.DURATION
-                    else "NULL alone has no type: leave the field out",
+                    "an output field cannot be NULL alone",
+                    "NULL has no type of its own: leave the field out",
                 )
             if name is None:
                 continue

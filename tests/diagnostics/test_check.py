@@ -70,7 +70,9 @@ def test_what_is_written_out(written: str, meant: list[str]) -> None:
     assert conditions(written) == meant
 
 
-@pytest.mark.parametrize("where", ["a.i < b.d", "a.i / b.i > 1", "a.i + 0.5 > 1", "a.i % 2.5 = 1", "LEAST(a.i, b.d) > 1"])
+@pytest.mark.parametrize(
+    "where", ["a.i < b.d", "a.i / b.i > 1", "a.i + 0.5 > 1", "a.i % 2.5 = 1", "LEAST(a.i, b.d) > 1"]
+)
 def test_an_integer_that_meets_a_double_is_cast(where: str) -> None:
     (condition,) = pattern(f"PATTERN P SEQ(A a, A b) WHERE {where} WITHIN 1 HOUR;").conditions
     for node in walk(condition.expr):
@@ -134,8 +136,7 @@ def test_only_patterns_without_errors_are_returned() -> None:
     [
         "PATTERN P SEQ(A a, A b) WHERE a.k = b.k WITHIN 1 HOUR;",
         "PATTERN P AND(A a, A b) WHERE a.k = b.k AND a.ts < b.ts WITHIN 1 HOUR;",
-        "PATTERN P AND(A a, A b) WHERE a.k = b.k AND a.k <> b.k || '' WITHIN 1 HOUR;".replace(" || ''", "")
-        .replace("a.k <> b.k", "a.i <> b.i"),
+        "PATTERN P AND(A a, A b) WHERE a.k = b.k AND a.i <> b.i WITHIN 1 HOUR;",
         "PATTERN P AND(A a, A b) WHERE a.k = b.k AND a.d < 5 AND b.d > 9 WITHIN 1 HOUR;",
         "PATTERN P SEQ(A a, B b) WHERE a.d > 1 PARTITION BY k WITHIN 1 HOUR RETURN a.d AS d;",
         "PATTERN P AND(SEQ(A a, B b), A c) WHERE a.k = b.k AND b.k = c.k AND b.ts < c.ts WITHIN 1 HOUR;",
@@ -145,5 +146,5 @@ def test_only_patterns_without_errors_are_returned() -> None:
 )
 def test_no_warning_where_nothing_is_odd(text: str) -> None:
     _, diagnostics = judge(Source("t.cep", STREAMS + text))
-    unused = ("CEP0212",)
-    assert [f"{item.code} {item.message}" for item in diagnostics if item.code not in unused] == []
+    # Each text uses some of the streams only.
+    assert [f"{item.code} {item.message}" for item in diagnostics if item.code != "CEP0212"] == []
