@@ -2,8 +2,8 @@
 
 Over the merged order in which events arrive: each stream's watermark is its latest event time so far minus the disorder
 it allows; the pattern's is the least of its streams', and there is none until every stream has had an event. An event
-is *late* if its time is before the watermark that the events before it made. That is a property of the order alone, never
-of how it was cut into batches.
+is *late* if its time is before the watermark that the events before it made. That is a property of the order alone,
+never of how it was cut into batches.
 
 Streams without event time, and events whose time is NULL, neither move the watermark nor are late.
 """

@@ -6,6 +6,7 @@ file is read with the same block size. A line longer than `MAX_LINE` is an error
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class ByteStream:
         self.path = path
         self.end = 0
         try:
-            self._raw: IO[bytes] = sys.stdin.buffer if str(path) == "-" else path.open("rb")
+            self._raw: IO[bytes] = _stdin() if str(path) == "-" else path.open("rb")
             self._seekable = self._raw.seekable()
             kind = COMPRESSION.get(path.suffix.lower())
             self._stream: Any = (
@@ -62,6 +63,12 @@ class ByteStream:
         """Up to `size` bytes, none at the end."""
         try:
             data: bytes = self._stream.read(size)
+            while 0 < len(data) < size:
+                # A pipe gives what it has.
+                more = self._stream.read(size - len(data))
+                if not more:
+                    break
+                data += more
         except (OSError, ValueError, EOFError) as error:
             raise unreadable(self.path, error) from error
         self.end += len(data)
@@ -73,11 +80,16 @@ class ByteStream:
         return self._raw.tell() if self._seekable else self.end
 
     def close(self) -> None:
-        """Close the file (standard input stays open)."""
+        """Close the file (for standard input, our copy of it)."""
         if self._stream is not self._raw:
             self._stream.close()
-        if self._raw is not sys.stdin.buffer:
-            self._raw.close()
+        self._raw.close()
+
+
+def _stdin() -> IO[bytes]:
+    # A copy without Python's own buffer: a thread that is left behind in `read` would hold that buffer's lock, and the
+    # interpreter does not end cleanly without it.
+    return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
 
 
 def unreadable(path: Path, error: BaseException) -> InputError:

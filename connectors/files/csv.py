@@ -202,6 +202,7 @@ class _Reader:
         }
 
     def batch(self, block: Block) -> pa.RecordBatch:
+        """The events of a block."""
         parts = list(self._parts(block.data, block.line))
         batches = pa.Table.from_batches(parts, self.schema).combine_chunks().to_batches()
         return batches[0] if batches else batch_of({name: [] for name, _ in self.columns}, self.columns)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
 
@@ -39,7 +40,7 @@ class ErrorPolicy:
     1
     """
 
-    __slots__ = ("_file", "count", "first", "kind", "path")
+    __slots__ = ("_file", "_lock", "count", "first", "kind", "path")
 
     def __init__(self, kind: str = "fail", path: Path | None = None) -> None:
         self.kind = kind
@@ -47,6 +48,7 @@ class ErrorPolicy:
         self.count = 0
         self.first: BadRecordError | None = None
         self._file: IO[str] | None = None
+        self._lock = Lock()  # several inputs are read at once
 
     @classmethod
     def parse(cls, text: str) -> ErrorPolicy:
@@ -63,19 +65,23 @@ class ErrorPolicy:
         found = BadRecordError(file, line, error, raw)
         if self.kind == "fail":
             raise found
-        self.count += 1
-        if self.first is None:
-            self.first = found
-        if self.path is not None:
-            if self._file is None:
-                self._file = self.path.open("w", encoding="utf-8")
-            record = {"file": file, "line": line, "error": error, "raw": raw}
-            self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
+        with self._lock:
+            self.count += 1
+            if self.first is None:
+                self.first = found
+            if self.path is not None:
+                record = {"file": file, "line": line, "error": error, "raw": raw}
+                self.open().write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def open(self) -> IO[str]:
+        """The dead-letter file, made now if it is not there; called early, it tells of a path that cannot be written."""
+        assert self.path is not None
+        if self._file is None:
+            self._file = self.path.open("w", encoding="utf-8")
+        return self._file
 
     def close(self) -> None:
-        """Write out what is pending. An empty dead-letter file is made too: it says that nothing was bad."""
-        if self.path is not None and self._file is None:
-            self._file = self.path.open("w", encoding="utf-8")
+        """Write out what is pending."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -4,8 +4,8 @@ Each column of a batch of matches becomes a column of JSON texts; the lines are 
 constant text between them, and the buffer of the result is what is written. No Python object is made per match, except
 for the values that need it (strings with characters to escape, doubles written with an exponent).
 
-Guaranteed: the text of a value is what `json.dumps` (not ASCII-only) and `cep.expr.timestamp_text` would write; a DOUBLE
-that is not finite is `null`. Every line is whole: `write` hands over whole lines only.
+Guaranteed: the text of a value is what `json.dumps` (not ASCII-only) and `cep.expr.timestamp_text` would write; a
+DOUBLE that is not finite is `null`. Every line is whole: `write` hands over whole lines only.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from connectors.files.values import FIRST_MICROS, LAST_MICROS
 
 _ESCAPED = '["\\\\\\x00-\\x1f]'
 _NULL = pa.scalar("null")
@@ -103,7 +105,7 @@ def hex_text(array: pa.Array) -> pa.Array:
     return _fixed(digits.reshape(len(array), width * 2), None)
 
 
-def _fixed(characters: np.ndarray, valid: pa.Buffer | None) -> pa.Array:  # type: ignore[type-arg]
+def _fixed(characters: np.ndarray, valid: pa.Buffer | None) -> pa.Array:
     """Strings of one width from a matrix of ASCII characters."""
     count, width = characters.shape
     offsets = np.arange(count + 1, dtype=np.int32) * np.int32(width)
@@ -120,6 +122,11 @@ def timestamp_texts(array: pa.Array) -> pa.Array:
     if array.null_count == len(array):
         return pa.nulls(len(array), pa.string())
     numbers = array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64())
+    ends = pc.min_max(numbers)
+    if ends["min"].as_py() < FIRST_MICROS or ends["max"].as_py() > LAST_MICROS:
+        # Arithmetic can leave the years that datetime knows; Arrow writes those with a sign or more digits.
+        plain = array.cast(pa.timestamp("us")).cast(pa.string())
+        return pc.binary_join_element_wise(pc.replace_substring(plain, " ", "T"), "Z", "")
     micros = np.asarray(numbers.fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     seconds, fraction = np.divmod(micros, 1_000_000)
     whole = pa.array(seconds).view(pa.timestamp("s")).cast(pa.string())

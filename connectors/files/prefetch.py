@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 
@@ -10,16 +10,22 @@ from connectors.files.piece import Piece
 
 DEPTH = 2
 _POLL = 0.1
+_PATIENCE = 1.0
+"""How long to wait for a thread to end: one that waits for a pipe is left behind."""
 
 Indexed = tuple[int, Piece]
 
 
 class Progress:
-    """Bytes read of an input, for a progress bar; written by one thread, read by another."""
+    """Bytes read of an input, for a progress bar.
 
-    __slots__ = ("_done", "_file", "_in_file")
+    `check` is called whenever there is something new, and while waiting for it; it may raise to end the reading.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_done", "_file", "_in_file", "check")
+
+    def __init__(self, check: Callable[[], None] = lambda: None) -> None:
+        self.check = check
         self._done = 0
         self._file = 0
         self._in_file = 0
@@ -30,6 +36,7 @@ class Progress:
             self._done += self._in_file
             self._file = index
         self._in_file = read
+        self.check()
 
     @property
     def read(self) -> int:
@@ -70,6 +77,8 @@ def prefetch(pieces: Iterator[Indexed], progress: Progress | None = None) -> Ite
             try:
                 item = queue.get(timeout=_POLL)
             except Empty:
+                if progress is not None:
+                    progress.check()
                 continue
             if item is None:
                 return
@@ -80,4 +89,4 @@ def prefetch(pieces: Iterator[Indexed], progress: Progress | None = None) -> Ite
             yield item
     finally:
         stop.set()
-        thread.join(timeout=5)
+        thread.join(timeout=_PATIENCE)

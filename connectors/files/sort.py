@@ -10,8 +10,8 @@ Three ways, chosen by what the input is:
   runs are spilled as Arrow IPC files and merged at the end, at most `MAX_RUNS` at a time.
 
 Guaranteed: the order is by event time, events of the same time keep the order they are written in. Events without
-a time come in any place. Not guaranteed: a hard limit; the memory allowed counts the rows held, sorting needs about the same
-again for a moment, and readers keep a few blocks.
+a time come in any place. Not guaranteed: a hard limit; the memory allowed counts the rows held, sorting needs about
+the same again for a moment, and readers keep a few blocks.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def _read_run(path: Path) -> Iterator[Chunk]:
 class Minima:
     """The earliest time after each place of an input, from a first reading of its event times."""
 
-    def __init__(self, source: Input, block: int) -> None:
+    def __init__(self, source: Input, block: int, look: Progress | None = None) -> None:
         time = source.stream.time
         assert time is not None
         self.marks: list[tuple[int, int]] = []
         lows: list[int] = []
-        for index, piece in source.only(time).pieces(Ignored(), block=block):
+        for index, piece in prefetch(source.only(time).pieces(Ignored(), block=block), look):
             times = times_of(piece.batch, time)
             times = times[times != LOWEST]
             self.marks.append((index, piece.mark))
@@ -144,7 +144,7 @@ class SortedInput:
     def chunks(self) -> Iterator[Chunk]:
         """The events with their times, in order."""
         time = self.source.stream.time
-        minima = None if self.fits or not self.source.rereadable else Minima(self.source, self.block)
+        minima = None if self.fits or not self.source.rereadable else self._look()
         for index, piece in self._pieces():
             batch = piece.batch
             if not batch.num_rows:
@@ -162,6 +162,10 @@ class SortedInput:
             yield from merge_runs([*self.spill.cursors(), Cursor(iter(held), self.spill.written)])
         else:
             yield from held
+
+    def _look(self) -> Minima:
+        look = Progress(self.progress.check) if self.progress is not None else None
+        return Minima(self.source, self.block, look)
 
     def _pieces(self) -> Iterator[tuple[int, Piece]]:
         return prefetch(self.source.pieces(self.policy, block=self.block), self.progress)

@@ -1,0 +1,1 @@
+"""Commands that run patterns in this process: `cep replay` and `cep test`."""
