@@ -1,0 +1,203 @@
+"""`detect`: patterns over DataFrames, as a DataFrame of matches. The whole dataflow is in this file.
+
+    events ─ watermark ─ project, filter, bucket (JVM) ─ pack ─┐
+    events ─ watermark ─ project, filter, bucket (JVM) ─ pack ─┴ union ─ group by slot: engines ─ unpack ─ matches
+
+Only the public DataFrame API is used, so it serves classic sessions and Spark Connect, notebooks and spark-submit. On
+Connect the packages `cep`, `runtime` and `connectors` must be importable on the server's workers
+(`spark.addArtifacts(zip, pyfile=True)`, see `runtime.spark.package`), and what Connect itself lacks is lacking.
+
+The watermark is taken from all events, before any filter: an event that no pattern wants still says how late it is.
+Spark's own rule for late rows is of no use, since a packed row is not an event and Spark drops a row that is *at* the
+watermark: packed rows therefore carry a time in the far future, and the operator drops late events one by one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812 - PySpark's own convention
+
+from cep.plan import Plan
+from runtime.spark.batch import batch_matcher
+from runtime.spark.errors import JobError
+from runtime.spark.layout import Feed, Layout, Member, layout
+from runtime.spark.pack import PACKED, PLACE, Packer
+from runtime.spark.processor import OUTPUT, Matcher, new_engine
+from runtime.spark.schema import fitted
+from runtime.spark.sql import quote
+from runtime.spark.unpack import MATCHES, Shape, Unpacker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+METRICS = "cep"
+"""The name under which a query's progress has `observedMetrics` of ours."""
+DEFAULT_BUCKETS = 2
+_FAR_FUTURE = 32_503_680_000  # the year 3000, in seconds
+_EVENT_TIME = {"spark.watermarkDelayMs": 0}
+"""The mark by which Spark knows an event-time column. `withWatermark` would set it too, and is allowed only once."""
+_MILLENNIA = -9_000_000_000_000_000  # no event is so old; see `_narrow`
+
+
+def detect(
+    patterns: Mapping[str, Plan] | Iterable[Plan],
+    streams: Mapping[str, DataFrame],
+    *,
+    buckets: int | None = None,
+    on_pattern_change: str = "fail",
+    generations: Mapping[str, int] | None = None,
+    make_engine: Any = new_engine,
+) -> DataFrame:
+    """The matches of patterns (from `cep.compile`) in the events of streams, as a DataFrame.
+
+    Columns: id STRING, pattern STRING, start TIMESTAMP, end TIMESTAMP, fields STRING (a JSON object), key STRING.
+    All DataFrames are streaming ones (write the result in Append mode), or all are batch ones; a batch gives the
+    matches of `cep replay`. A streaming DataFrame must not have a watermark of its own: the stream's declaration has it.
+
+    `buckets` is the parallelism of patterns with a partition key, fixed for the life of a checkpoint, as is
+    `spark.sql.shuffle.partitions`; the best value for both is the number of cores. `on_pattern_change` says what happens
+    to a pattern that differs from the one the checkpoint was written with: `fail`, or `restart` with nothing remembered.
+
+    Raises `JobError` where a stream is missing, a column does not fit, or the state store is not RocksDB.
+    """
+    packed = packed_matches(
+        patterns,
+        streams,
+        buckets=buckets,
+        on_pattern_change=on_pattern_change,
+        generations=generations,
+        make_engine=make_engine,
+    )
+    return unpacked(packed, plans_of(patterns))
+
+
+def plans_of(patterns: Mapping[str, Plan] | Iterable[Plan]) -> tuple[Plan, ...]:
+    """The plans, in order of their patterns' names; `JobError` where two share one."""
+    plans = tuple(patterns.values()) if isinstance(patterns, Mapping) else tuple(patterns)
+    if not plans:
+        raise JobError("expected at least one pattern, found none")
+    names = [plan.pattern for plan in plans]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise JobError(f"expected patterns with different names in one job, found two called `{twice[0]}`")
+    return tuple(sorted(plans, key=lambda plan: plan.pattern))
+
+
+def packed_matches(
+    patterns: Mapping[str, Plan] | Iterable[Plan],
+    streams: Mapping[str, DataFrame],
+    *,
+    buckets: int | None = None,
+    on_pattern_change: str = "fail",
+    generations: Mapping[str, int] | None = None,
+    make_engine: Any = new_engine,
+) -> DataFrame:
+    """Like `detect`, with matches still packed (`processor.OUTPUT`), and metrics observed under `METRICS`."""
+    plans = plans_of(patterns)
+    made = make_layout(plans, streams, buckets or _default_buckets(streams), generations or {})
+    streaming = _streaming(streams)
+    feeds = {feed.stream.name: feed for feed in made.feeds}
+    parts = [packed(streams[name], feeds[name]) if name in feeds else _unused(streams[name]) for name in sorted(streams)]
+    events = parts[0]
+    for part in parts[1:]:
+        events = events.unionByName(part)
+    if streaming:
+        _need_rocksdb(next(iter(streams.values())))
+        if made.timed:
+            never = F.timestamp_seconds(F.lit(_FAR_FUTURE))
+            events = events.withColumn("never", never.alias("never", metadata=_EVENT_TIME))
+        matcher = Matcher(made, uuid.uuid4().hex, on_pattern_change, make_engine)
+        mode = "EventTime" if made.timed else "None"
+        found = events.groupBy("slot").transformWithState(matcher, OUTPUT, "Append", mode)
+    else:
+        found = events.groupBy("slot").applyInArrow(batch_matcher(made, make_engine), OUTPUT)
+    return found.observe(METRICS, *_metrics(plans)) if streaming else found
+
+
+def unpacked(found: DataFrame, plans: Iterable[Plan]) -> DataFrame:
+    """Matches as rows."""
+    shapes = tuple(Shape.of(plan) for plan in plans)
+    return found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(Unpacker(shapes=shapes), MATCHES)
+
+
+def make_layout(
+    plans: tuple[Plan, ...], streams: Mapping[str, Any], buckets: int, generations: Mapping[str, int]
+) -> Layout:
+    """The layout of a job; `JobError` where a stream has no DataFrame."""
+    used = {leaf.stream: plan.stream(leaf.stream) for plan in plans for leaf in plan.leaves}
+    missing = sorted(set(used) - set(streams))
+    if missing:
+        raise JobError(f"stream `{missing[0]}` has no events: bind it, e.g. --in {missing[0]}=DIR")
+    members = [Member(plan=plan, generation=generations.get(plan.pattern, 0)) for plan in plans]
+    return layout(members, used, buckets)
+
+
+def packed(events: DataFrame, feed: Feed) -> DataFrame:
+    """The events of one stream, packed by slot."""
+    events = fitted(events, feed.stream, feed.columns)
+    if feed.stream.time is not None and events.isStreaming:
+        events = events.withWatermark(feed.stream.time, f"{-(-feed.stream.watermark // 1000)} milliseconds")
+    packer = Packer(
+        stream=feed.stream.name,
+        time=feed.stream.time,
+        targets=tuple((target.slots, target.columns) for target in feed.targets),
+    )
+    return _narrow(events, feed).mapInArrow(packer, PACKED)
+
+
+def _unused(events: DataFrame) -> DataFrame:
+    """No rows. Spark's checkpoint numbers the sources, so a stream stays in the job when the last pattern on it goes."""
+    return events.filter("FALSE").selectExpr(
+        *(f"CAST(NULL AS {kind}) AS {name}" for name, kind in (column.split() for column in PACKED.split(", ")))
+    )
+
+
+def _narrow(events: DataFrame, feed: Feed) -> DataFrame:
+    """The columns and rows that some pattern can use, with the bucket of each row in each group (NULL: not there)."""
+    places = [f"{PLACE}{index}" for index in range(len(feed.targets))]
+    columns = [quote(name) for name, _ in feed.columns]
+    chosen = events.selectExpr(
+        *columns, *(f"{target.place} AS {place}" for target, place in zip(feed.targets, places, strict=True))
+    )
+    wanted = f"coalesce({', '.join([*places, 'CAST(NULL AS INT)'])}) IS NOT NULL"
+    if feed.stream.time is not None and events.isStreaming:
+        # Spark moves a filter that does not mention the event time below the watermark, which then sees fewer events.
+        wanted = f"({wanted} OR {quote(feed.stream.time)} < timestamp_micros({_MILLENNIA}L))"
+    return chosen.filter(wanted)
+
+
+def _streaming(streams: Mapping[str, DataFrame]) -> bool:
+    kinds = {name: frame.isStreaming for name, frame in streams.items()}
+    if len(set(kinds.values())) > 1:
+        batch = next(name for name, streaming in kinds.items() if not streaming)
+        raise JobError(f"expected all streams to be streaming DataFrames or all batch ones: `{batch}` is a batch one")
+    return next(iter(kinds.values()))
+
+
+def _default_buckets(streams: Mapping[str, DataFrame]) -> int:
+    frame = next(iter(streams.values()))
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or DEFAULT_BUCKETS)
+
+
+def _need_rocksdb(frame: DataFrame) -> None:
+    provider = frame.sparkSession.conf.get("spark.sql.streaming.stateStore.providerClass") or ""
+    if not provider.endswith("RocksDBStateStoreProvider"):
+        raise JobError(
+            f"expected the RocksDB state store, found {provider.rpartition('.')[2]}: set "
+            "spark.sql.streaming.stateStore.providerClass to "
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        )
+
+
+def _metrics(plans: Iterable[Plan]) -> list[Any]:
+    totals = [
+        F.sum(name).alias(name) for name in ("events", "late", "matches", "entries", "log_bytes", "rebuilt", "caught_up")
+    ]
+    return totals + [
+        F.sum(F.when(F.col("pattern") == plan.pattern, F.col("matches"))).alias(f"matches:{plan.pattern}")
+        for plan in plans
+    ]
+

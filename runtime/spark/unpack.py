@@ -1,0 +1,124 @@
+"""Unpack matches: from blobs to rows, in `mapInArrow`.
+
+A row is (id, pattern, start, end, fields, key): `fields` is the JSON object of the match record, `key` the partition
+key as text for sinks that want one (NULL where the pattern has none, or does not return it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cep.expr import Col
+from cep.plan import Plan
+from cep.types import Type
+from connectors.files.match_writer import hex_text, json_text
+from runtime.spark.blobs import from_blob
+
+MATCHES = "id STRING, pattern STRING, start TIMESTAMP, end TIMESTAMP, fields STRING, key STRING"
+"""The Spark schema of matches."""
+_TIME = pa.timestamp("us", "UTC")
+_ARROW = pa.schema(
+    [
+        ("id", pa.string()),
+        ("pattern", pa.string()),
+        ("start", _TIME),
+        ("end", _TIME),
+        ("fields", pa.string()),
+        ("key", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What is needed of a plan to write its matches: the fields, and which of them make the partition key."""
+
+    pattern: str
+    fields: tuple[tuple[str, Type], ...]
+    key: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, plan: Plan) -> Shape:
+        """Of a plan."""
+        return cls(
+            pattern=plan.pattern,
+            fields=tuple((field.name, field.type) for field in plan.fields),
+            key=key_fields(plan),
+        )
+
+
+def key_fields(plan: Plan) -> tuple[str, ...] | None:
+    """The fields that carry the partition key, in its order; None where a part of it is not returned."""
+    if plan.partition_key is None:
+        return None
+    attributes = dict(plan.partition_key)
+    streams = {leaf.var: leaf.stream for leaf in plan.leaves}
+    size = len(next(iter(attributes.values())))
+    found: list[str | None] = [None] * size
+    for field in plan.fields:
+        expr = field.expr
+        if isinstance(expr, Col) and expr.attr in attributes[streams[expr.var]]:
+            place = attributes[streams[expr.var]].index(expr.attr)
+            found[place] = found[place] or field.name
+    names = [name for name in found if name is not None]
+    return tuple(names) if len(names) == size else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacker:
+    """The function for `mapInArrow`."""
+
+    shapes: tuple[Shape, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Matches, a batch for each blob."""
+        by_name = {shape.pattern: shape for shape in self.shapes}
+        for batch in batches:
+            for pattern, blob in zip(batch.column("pattern"), batch.column("blob"), strict=True):
+                if blob.is_valid:
+                    yield to_rows(from_blob(blob.as_buffer()), by_name[pattern.as_py()])
+
+
+def to_rows(matches: pa.Table, shape: Shape) -> pa.RecordBatch:
+    """Matches as the engine gives them, as rows."""
+    batch = matches.combine_chunks().to_batches()[0]
+    return pa.RecordBatch.from_arrays(
+        [
+            hex_text(batch.column("_id")),
+            pa.repeat(pa.scalar(shape.pattern), batch.num_rows),
+            batch.column("_start").cast(_TIME),
+            batch.column("_end").cast(_TIME),
+            fields_json(batch, shape.fields),
+            _key(batch, shape),
+        ],
+        schema=_ARROW,
+    )
+
+
+def fields_json(batch: pa.RecordBatch, fields: Sequence[tuple[str, Type]]) -> pa.Array:
+    """The `fields` object of each match as JSON text, as `cep replay` writes it."""
+    parts: list[Any] = []
+    for index, (name, _) in enumerate(fields):
+        parts.append(("{" if index == 0 else ", ") + json.dumps(name, ensure_ascii=False) + ": ")
+        parts.append(json_text(batch.column(name)))
+    if not parts:
+        return pa.repeat(pa.scalar("{}"), batch.num_rows)
+    return pc.binary_join_element_wise(*parts, "}", "")
+
+
+def _key(batch: pa.RecordBatch, shape: Shape) -> pa.Array:
+    if shape.key is None:
+        return pa.nulls(batch.num_rows, pa.string())
+    if len(shape.key) > 1:
+        texts = [json_text(batch.column(name)) for name in shape.key]
+        return pc.binary_join_element_wise("[", pc.binary_join_element_wise(*texts, ", "), "]", "")
+    column = batch.column(shape.key[0])
+    if dict(shape.fields)[shape.key[0]] is Type.STRING:
+        return column.cast(pa.string())
+    return pc.utf8_trim(json_text(column), '"')
