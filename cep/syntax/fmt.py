@@ -3,8 +3,8 @@
 The formatter works on tokens, so parentheses, quotes and spellings of names stay; the parse tree says where lines
 break. Style: a statement starts a line; columns and clauses have a line each, by two; types are aligned; keywords are
 upper case; `AND`, list items and `WHEN` go to the next line, by four, where the writer put them there or a line would
-be longer than `WIDTH`. Up to one blank line between statements is kept. A comment stays on its own line, at the end of its
-line or inside it, as it was; one that stands before a `,` or `;` goes after it.
+be longer than `WIDTH`. Up to one blank line between statements is kept. A comment stays on its own line, at the end of
+its line or inside it, as it was; one that stands before a `,` or `;` goes after it.
 
 Guarantee: the tree of the result equals the tree of the text, and formatting again changes nothing. A file with syntax
 errors is returned as it is, the diagnostics saying why.

@@ -51,6 +51,15 @@ _LOOKALIKES = {
     "\uff0e": ".",
     "\u037e": ";",
 }
+_LOOKALIKE_TYPES = {
+    char: getattr(CepLexer, name)
+    for chars, name in [
+        ("\uff08", "LPAREN"), ("\uff09", "RPAREN"), ("\uff0c", "COMMA"), ("\uff1b\u037e", "SEMI"), ("\uff1d", "EQ"),
+        ("\uff1c", "LT"), ("\uff1e", "GT"), ("\u2013\u2014\u2212", "MINUS"), ("\u2264", "LE"), ("\u2265", "GE"),
+        ("\u2260", "NE"), ("\u00d7", "STAR"), ("\uff0e", "DOT"),
+    ]
+    for char in chars
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +113,14 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
             )
             token.type, token.stop, covered = CepLexer.STRING, stop - 1, stop
             tokens.append(token)
-        else:
-            if token.start > wrong_until:
-                wrong_until = _unknown(source, diagnostics, token.start)
+        elif token.start > wrong_until:
+            wrong_until = _unknown(source, diagnostics, token.start)
+            char = source.text[token.start]
+            if char in _LOOKALIKES:
+                token.type = _LOOKALIKE_TYPES[char]
+                tokens.append(token)
+            elif char.isalpha():
+                covered = _word(source, tokens, token)
     raise AssertionError
 
 
@@ -135,6 +149,20 @@ def _unterminated(source: Source, diagnostics: Diagnostics, token: Any) -> list[
         return [token]
     token.stop = token.start + len(kept) - 2
     return [token, _token(token, CepLexer.SEMI, token.stop + 1)]
+
+
+def _word(source: Source, tokens: list[Any], token: Any) -> int:
+    """Make one name of the letters around an unknown one; the offset after it."""
+    text = source.text
+    stop = int(token.start) + 1
+    while stop < len(text) and (text[stop].isalnum() or text[stop] == "_"):
+        stop += 1
+    if tokens and tokens[-1].type <= CepLexer.IDENTIFIER and tokens[-1].stop + 1 == token.start:
+        token = tokens[-1]
+    else:
+        tokens.append(token)
+    token.type, token.stop = CepLexer.IDENTIFIER, stop - 1
+    return stop
 
 
 def _token(near: Any, kind: int, at: int) -> Any:

@@ -46,8 +46,12 @@ def parse_tokens(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> ast.
     try:
         try:
             tree = parse_tree(lexed)
-        except SyntaxMistake:
-            return builder.file(recover(source, lexed, builder, diagnostics))
+        except SyntaxMistake as mistake:
+            statements = recover(source, lexed, builder, diagnostics)
+            if not diagnostics.has_errors:  # the stages disagree: never call a broken file good
+                wrong = mistake.offendingToken
+                diagnostics.error("CEP0101", source.span(wrong.start, wrong.stop + 1), "this does not fit here")
+            return builder.file(statements)
         return builder.file(builder.statement(statement) for statement in tree.statements)
     except RecursionError:  # the caller's own stack was nearly full
         diagnostics.error("CEP0107", source.span(0, 0), "nested too deeply for the stack that is left")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cep.syntax.build import Builder
     from cep.syntax.lex import Lexed
 
-_CLAUSE_OR_END = "a clause or `;`"
+_CLAUSE_OR_END = ("a clause", "`;`")
 
 
 def recover(source: Source, lexed: Lexed, builder: Builder, diagnostics: Diagnostics) -> list[ast.Statement]:
@@ -136,7 +136,7 @@ class _Recovery:
 
     def _stream(self, start: int, end: int) -> ast.Statement | None:
         opening = next((at for at in range(start, end) if self._tokens[at].type == P.LPAREN), end)
-        head = self._piece("streamHead", start, opening, "`(`", "stream")
+        head = self._piece("streamHead", start, opening, ("`(`",), "stream")
         if opening == end:
             if head is not None:
                 self._error(end, f"expected `(` and the columns of `{self._written(start + 1)}`", None)
@@ -179,13 +179,13 @@ class _Recovery:
                 try:
                     yield parser.column()
                 except SyntaxMistake as mistake:
-                    self._mistake(mistake, at, "`,` or `)`", "column")
+                    self._mistake(mistake, at, ("`,`", "`)`"), "column")
                     break
                 at += int(parser.getTokenStream().index)
                 if at >= stop:
                     break
                 kinds = frozenset((P.COMMA, P.RPAREN))
-                self._unexpected(at, kinds, "", "column")
+                self._unexpected(at, kinds, (), "column")
                 if self._tokens[at].type not in NAMES:
                     break
 
@@ -199,10 +199,10 @@ class _Recovery:
             token = self._tokens[at]
             near = wording.near_keyword(self._written(at), (P.TIMESTAMP, P.WATERMARK))
             if token.type == P.IDENTIFIER and near is not None:
-                self._unexpected(at, frozenset((P.TIMESTAMP, P.WATERMARK, P.SEMI)), "", "stream")
+                self._unexpected(at, frozenset((P.TIMESTAMP, P.WATERMARK, P.SEMI)), (), "stream")
                 token.type = near
             stop = next((after for after in range(at + 1, end) if begins(after)), end)
-            clause = self._piece("streamClause", at, stop, "`TIMESTAMP BY`, `WATERMARK` or `;`", "stream")
+            clause = self._piece("streamClause", at, stop, ("`TIMESTAMP BY`", "`WATERMARK`", "`;`"), "stream")
             if clause is not None:
                 yield clause
             at = stop
@@ -264,7 +264,7 @@ class _Recovery:
         elif self._tokens[start].type == P.RETURN:
             for first, last in self._split(start, stop):
                 if first > wrong and first < last:
-                    self._piece("returnItem", first, last, "`,` or `;`", "item")
+                    self._piece("returnItem", first, last, ("`,`", "`;`"), "item")
 
     def _next_term(self, start: int, wrong: int, stop: int) -> int | None:
         """The operand after the next AND or OR outside brackets; None where brackets or a BETWEEN make that unsure."""
@@ -307,7 +307,7 @@ class _Recovery:
         return tree if parser.getTokenStream().index == end - start else None
 
     def _piece(
-        self, rule: str, start: int, end: int, after: str, piece: str, more: tuple[int, int] | None = None
+        self, rule: str, start: int, end: int, after: tuple[str, ...], piece: str, more: tuple[int, int] | None = None
     ) -> Any:
         """The tree of a range; None where a mistake was reported. `more`: a clause to look through further."""
         parser = self._parser(start, end)
@@ -324,7 +324,7 @@ class _Recovery:
             self._further(more[0], wrong, end)
         return None
 
-    def _mistake(self, mistake: Any, start: int, after: str, piece: str) -> int:
+    def _mistake(self, mistake: Any, start: int, after: tuple[str, ...], piece: str) -> int:
         """Report what the parser stumbled over; the index of the token."""
         at = start + int(mistake.recognizer.getTokenStream().index)
         self._unexpected(at, expected(mistake), after, piece)
@@ -332,7 +332,7 @@ class _Recovery:
 
     # --- reports ----------------------------------------------------------------------------------------------------
 
-    def _unexpected(self, at: int, kinds: frozenset[int], after: str, piece: str) -> None:
+    def _unexpected(self, at: int, kinds: frozenset[int], after: tuple[str, ...], piece: str) -> None:
         before = self._tokens[at - 1] if at else None
         message = f"expected {wording.describe(kinds, after)}"
         if before is not None and before.type != P.SEMI:

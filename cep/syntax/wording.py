@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from cep.syntax._generated.CepParser import CepParser as P
@@ -45,7 +45,7 @@ _SYMBOLS = {
 _PLAIN = {P.INTEGER: "a whole number", P.DECIMAL: "a number", P.STRING: "text in single quotes", P.IDENTIFIER: "a name"}
 _GROUPS = (
     (_BODY, _BODY, "an event (`Stream var`) or `SEQ(...)`"),
-    (_VALUE | {P.NOT}, _VALUE | UNITS | {P.NOT}, "a condition"),
+    (_VALUE | {P.NOT}, _VALUE | UNITS | {P.NOT}, "an expression"),
     (_VALUE, _VALUE | UNITS, "a value"),
     (_OPERATORS, _ANY_OPERATOR, "an operator"),
     (_WORDS, frozenset(range(P.STREAM, P.QUOTED + 1)), "a name"),
@@ -69,16 +69,14 @@ _SHORT_UNITS = {
     "hr": "HOURS",
     "hrs": "HOURS",
     "d": "DAYS",
-    "week": "DAYS (a week is `7 DAYS`)",
-    "weeks": "DAYS (a week is `7 DAYS`)",
 }
 
 
-def describe(kinds: Collection[int], end: str) -> str:
+def describe(kinds: Collection[int], end: Sequence[str]) -> str:
     """What could have stood there; `end` says what the end of the piece looks like.
 
-    >>> describe({P.COMMA, P.RPAREN}, "")
-    '`)` or `,`'
+    >>> describe({P.COMMA, END}, ("a clause", "`;`"))
+    '`,`, a clause or `;`'
     """
     left = set(kinds)
     parts = []
@@ -86,9 +84,11 @@ def describe(kinds: Collection[int], end: str) -> str:
         if needed <= left:
             left -= covered
             parts.append(words)
+    if P.AND in kinds and P.OR not in kinds and "an operator" in parts:  # the AND of a BETWEEN
+        parts.append("`AND`")
     parts += [_PLAIN.get(kind) or f"`{spelling(kind)}`" for kind in sorted(left - {END}, key=_order)]
     if END in left:
-        parts.append(end)
+        parts += end
     return listing(parts)
 
 
@@ -136,7 +136,10 @@ def hint(
     if before in NAMES and {P.DOT, P.LPAREN} == set(kinds):
         return f"an attribute is written with its variable, e.g. `a.{before_text}`"
     if set(kinds) >= UNITS and text.lower() in _SHORT_UNITS:
-        return f"write `{before_text} {_SHORT_UNITS[text.lower()]}`"
+        unit = _SHORT_UNITS[text.lower()]
+        return f"write `{before_text} {unit[:-1] if before_text == '1' else unit}`"
+    if set(kinds) >= UNITS and upper in ("WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS"):
+        return "the longest unit is a day: a week is `7 DAYS`"
     if before == P.COMMA and found in (P.RPAREN, P.SEMI, END, *CLAUSES):
         return "take out the comma before it"
     if upper in ("ORDER", "GROUP", "HAVING", "SELECT", "FROM", "LIMIT", "EMIT", "WINDOW"):
@@ -149,6 +152,14 @@ def hint(
         )
     if P.IDENTIFIER in kinds and P.STREAM <= found <= P.END and not (P.MINUS in kinds or following == P.LPAREN):
         return f'`{upper}` is a reserved word; as a name it stands in double quotes: "{text}"'
+    if P.LBRACE in kinds and before in NAMES:
+        return f"every event has a stream and a variable, e.g. `{before_text} {before_text[:1].lower()}`"
+    if before == P.PATTERN and found in (P.SEQ, P.AND, P.OR, P.NOT):
+        return "a pattern has a name: PATTERN name SEQ(...)"
+    if piece == "column" and before in NAMES and P.IDENTIFIER in kinds:
+        return "a column is a name and a type: INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP"
+    if piece == "column" and found in (P.LPAREN, P.NOT, P.NULL):
+        return "a type is one word and every column may be NULL"
     if before == P.RPAREN and P.COMMA not in kinds and found == P.RPAREN:
         return "there is a `)` too many"
     return None
