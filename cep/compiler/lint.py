@@ -129,15 +129,28 @@ def _same_event(pattern: Pattern, diagnostics: Diagnostics) -> None:
     for first, second in _one_stream(pattern):
         if not _can_be_one(pattern, first, second):
             continue
-        keys = [name for name, _ in first.stream.columns if name != first.stream.time]
-        key = keys[0] if keys else first.stream.columns[0][0] if first.stream.columns else "id"
+        key = _telling_apart(pattern, first, second)
+        apart = f", or tell them apart, e.g. `{first.name}.{key} <> {second.name}.{key}`" if key else ""
         diagnostics.warning(
             "CEP0502",
             second.span,
             f"one event of `{first.stream.name}` can bind both `{first.name}` and `{second.name}`",
-            hint=f"order them with SEQ, or tell them apart, e.g. `{first.name}.{key} <> {second.name}.{key}`",
+            hint=f"order them with SEQ{apart}",
             labels=[Label(first.span, "the other variable")],
         )
+
+
+def _telling_apart(pattern: Pattern, first: Variable, second: Variable) -> str | None:
+    """An attribute that the two variables need not share: not the time, not what equalities hold equal."""
+    joined = {
+        col.attr
+        for condition in pattern.conditions
+        if isinstance(condition.expr, Call) and condition.expr.op == "="
+        for col in columns(condition.expr)
+        if col.var in (first.name, second.name)
+    }
+    free = [name for name, _ in first.stream.columns if name != first.stream.time and name not in joined]
+    return free[0] if free else None
 
 
 def _one_stream(pattern: Pattern) -> Iterator[tuple[Variable, Variable]]:

@@ -102,13 +102,23 @@ def _search(
         clauses = [clause for clause in clauses if clause[0] is not last]
     kept: list[tuple[Condition, list[Alternative]]] = []
     for condition, ways in clauses:
-        cycles = [conflict([*plain, *background, *way]) for way in ways] if len(ways) > 1 else [None]
-        if None in cycles:
+        together = _every_way_fails(ways, [*plain, *background]) if len(ways) > 1 else None
+        if together is None:
             kept.append((condition, ways))
         else:
-            together = [bound for cycle in cycles if cycle is not None for bound in cycle]
             _report(code, condition, together, pattern, diagnostics)
     return kept
+
+
+def _every_way_fails(ways: list[Alternative], bounds: list[Bound]) -> list[Bound] | None:
+    """The contradictions of all alternatives with `bounds`; None as soon as one has none."""
+    together: list[Bound] = []
+    for way in ways:
+        cycle = conflict([*bounds, *way])
+        if cycle is None:
+            return None
+        together += cycle
+    return together
 
 
 def _conditions(bounds: Iterable[Bound]) -> list[Condition]:
