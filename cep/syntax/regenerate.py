@@ -97,6 +97,8 @@ def generate(folder: Path) -> dict[str, str]:
     java = shutil.which("java")
     if java is None:
         raise ToolMissingError("java is not installed (ANTLR is a Java program; version 11 or newer)")
+    if not GRAMMAR.is_dir():
+        raise ToolMissingError(f"there is no {GRAMMAR}: regenerating needs a checkout of the repository")
     jar = antlr_jar()
     for name in GRAMMARS:
         shutil.copy(GRAMMAR / name, folder / name)
