@@ -74,7 +74,7 @@ class ErrorPolicy:
                 self.open().write(json.dumps(record, ensure_ascii=False) + "\n")
 
     def open(self) -> IO[str]:
-        """The dead-letter file, made now if it is not there; called early, it tells of a path that cannot be written."""
+        """The dead-letter file, made now if it is not there; called early, it tells of a path that is not writable."""
         assert self.path is not None
         if self._file is None:
             self._file = self.path.open("w", encoding="utf-8")

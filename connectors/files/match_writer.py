@@ -11,6 +11,7 @@ DOUBLE that is not finite is `null`. Every line is whole: `write` hands over who
 from __future__ import annotations
 
 import json
+import select
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -54,8 +55,19 @@ def write_matches(batches: Iterable[pa.RecordBatch], pattern: str, out: IO[bytes
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
-            out.write(_bytes(match_lines(part, pattern)))
+            write_all(out, _bytes(match_lines(part, pattern)))
             yield part.num_rows
+
+
+def write_all(out: IO[bytes], data: memoryview) -> None:
+    """Write all of `data`. Standard output under PYTHONUNBUFFERED is a raw file, whose `write` may stop short."""
+    while data:
+        written = out.write(data)
+        if written is None:
+            # A pipe that does not block, and is full.
+            select.select([], [out], [])
+        else:
+            data = data[written:]
 
 
 def _bytes(lines: pa.Array) -> memoryview:

@@ -178,7 +178,7 @@ def _refuse_overwriting(out: str, stats_file: str | None, policy: ErrorPolicy, i
 @contextmanager
 def _output(out: str) -> Iterator[IO[bytes]]:
     if out == "-":
-        yield click.get_binary_stream("stdout")
+        yield sys.stdout.buffer
         return
     with Path(out).open("wb") as sink:
         yield sink
