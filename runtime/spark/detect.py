@@ -55,11 +55,12 @@ def detect(
 
     Columns: id STRING, pattern STRING, start TIMESTAMP, end TIMESTAMP, fields STRING (a JSON object), key STRING.
     All DataFrames are streaming ones (write the result in Append mode), or all are batch ones; a batch gives the
-    matches of `cep replay`. A streaming DataFrame must not have a watermark of its own: the stream's declaration has it.
+    matches of `cep replay`. A streaming DataFrame must not have a watermark of its own: the declaration has one.
 
     `buckets` is the parallelism of patterns with a partition key, fixed for the life of a checkpoint, as is
-    `spark.sql.shuffle.partitions`; the best value for both is the number of cores. `on_pattern_change` says what happens
-    to a pattern that differs from the one the checkpoint was written with: `fail`, or `restart` with nothing remembered.
+    `spark.sql.shuffle.partitions`; the best value for both is the number of cores. `on_pattern_change` says what
+    happens to a pattern that differs from the one the checkpoint was written with: `fail`, or `restart` with nothing
+    remembered.
 
     Raises `JobError` where a stream is missing, a column does not fit, or the state store is not RocksDB.
     """
@@ -100,7 +101,9 @@ def packed_matches(
     made = make_layout(plans, streams, buckets or _default_buckets(streams), generations or {})
     streaming = _streaming(streams)
     feeds = {feed.stream.name: feed for feed in made.feeds}
-    parts = [packed(streams[name], feeds[name]) if name in feeds else _unused(streams[name]) for name in sorted(streams)]
+    parts = [
+        packed(streams[name], feeds[name]) if name in feeds else _unused(streams[name]) for name in sorted(streams)
+    ]
     events = parts[0]
     for part in parts[1:]:
         events = events.unionByName(part)
@@ -149,7 +152,7 @@ def packed(events: DataFrame, feed: Feed) -> DataFrame:
 
 
 def _unused(events: DataFrame) -> DataFrame:
-    """No rows. Spark's checkpoint numbers the sources, so a stream stays in the job when the last pattern on it goes."""
+    """No rows: the checkpoint numbers the sources, so a stream stays in the job when the last pattern on it goes."""
     return events.filter("FALSE").selectExpr(
         *(f"CAST(NULL AS {kind}) AS {name}" for name, kind in (column.split() for column in PACKED.split(", ")))
     )
@@ -194,10 +197,10 @@ def _need_rocksdb(frame: DataFrame) -> None:
 
 def _metrics(plans: Iterable[Plan]) -> list[Any]:
     totals = [
-        F.sum(name).alias(name) for name in ("events", "late", "matches", "entries", "log_bytes", "rebuilt", "caught_up")
+        F.sum(name).alias(name)
+        for name in ("events", "late", "matches", "entries", "log_bytes", "rebuilt", "caught_up")
     ]
     return totals + [
         F.sum(F.when(F.col("pattern") == plan.pattern, F.col("matches"))).alias(f"matches:{plan.pattern}")
         for plan in plans
     ]
-

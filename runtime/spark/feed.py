@@ -82,9 +82,6 @@ def blobs(matches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
 def _plain(batches: list[pa.RecordBatch]) -> pa.Table:
     """One table without dictionaries: those of different batches differ, and a blob has one schema."""
     schema = pa.schema(
-        [
-            pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type)
-            for f in batches[0].schema
-        ]
+        [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in batches[0].schema]
     )
     return pa.Table.from_batches([batch.cast(schema) for batch in batches]).combine_chunks()

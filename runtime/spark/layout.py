@@ -160,7 +160,9 @@ def _feed(stream: Stream, groups: Iterable[Group]) -> Feed:
         place = "0"
         if group.key is not None:
             types = dict(stream.columns)
-            place = bucket([(name, types[name]) for name in dict(group.key)[stream.name]], group.types, len(group.slots))
+            place = bucket(
+                [(name, types[name]) for name in dict(group.key)[stream.name]], group.types, len(group.slots)
+            )
         targets.append(
             Target(
                 place=f"CASE WHEN {useful} THEN {place} END",

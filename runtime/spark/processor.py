@@ -73,7 +73,7 @@ class Meta:
         form, first, following, token, size, patterns = value
         if form != META_FORMAT:
             raise PatternChangedError(
-                f"the checkpoint has state of format {form}, this version reads {META_FORMAT}: start with a new checkpoint"
+                f"the checkpoint has state of format {form}, this version reads {META_FORMAT}: use a new checkpoint"
             )
         return cls(first, following, token, size, {name: tuple(entry) for name, entry in json.loads(patterns).items()})
 
@@ -119,7 +119,7 @@ class Matcher(StatefulProcessor):
         total = sum(table.num_rows for table in tables.values())
         number, token = meta.next, secrets.randbits(62)
         for member in group.members:
-            cached, replayed, fresh = self._engine(slot, group, member, meta)
+            cached, replayed, fresh = self._engine(slot, member, meta)
             rebuilt += fresh and replayed > 0
             caught_up += replayed
             if total:
@@ -180,7 +180,7 @@ class Matcher(StatefulProcessor):
             return
         horizon = watermark - group.retention
         while meta.first < meta.next:
-            newest, size = self._newest.getValue((meta.first,))
+            newest, size = self._newest.getValue((meta.first,)) or (None, 0)
             if newest is not None and newest >= horizon:
                 return
             self._log.removeKey((meta.first,))
@@ -207,7 +207,7 @@ class Matcher(StatefulProcessor):
     def _cache_key(self, slot: int, member: Member) -> cache.Key:
         return (self._job, slot, member.plan.key, member.generation)
 
-    def _engine(self, slot: int, group: Group, member: Member, meta: Meta) -> tuple[cache.Cached, int, bool]:
+    def _engine(self, slot: int, member: Member, meta: Meta) -> tuple[cache.Cached, int, bool]:
         """The engine of a pattern as of the log's end, how many entries it had to read, and whether it is new."""
         since = meta.patterns[member.plan.pattern][2]
         cached = cache.take(self._cache_key(slot, member))
@@ -216,8 +216,8 @@ class Matcher(StatefulProcessor):
             cached = cache.Cached(self._make(member.plan), since, max(since, meta.first), 0)
         start = cached.next
         for number in range(start, meta.next):
-            token, watermark, payload = self._log.getValue((number,))
-            tables = gather(from_payload(bytes(payload)), self._times)
+            token, watermark, payload = self._entry(number)
+            tables = gather(from_payload(payload), self._times)
             for _ in push(cached.engine, member.plan, tables, watermark):
                 pass  # matches of a batch that is done
             cached.next, cached.token = number + 1, token
@@ -233,5 +233,12 @@ class Matcher(StatefulProcessor):
             return True
         if cached.next == meta.first:
             return False  # the entry that would tell is deleted
-        return bool(self._log.getValue((cached.next - 1,))[0] == cached.token)
+        return bool(self._entry(cached.next - 1)[0] == cached.token)
 
+    def _entry(self, number: int) -> tuple[int, int | None, bytes]:
+        """A log entry: token, watermark, payload."""
+        entry = self._log.getValue((number,))
+        if entry is None:
+            raise RuntimeError(f"log entry {number} is missing from the state: the checkpoint is damaged")
+        token, watermark, payload = entry
+        return token, watermark, bytes(payload)

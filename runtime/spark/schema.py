@@ -1,7 +1,7 @@
 """Do the columns of a DataFrame fit a stream, and how are they brought to its types?
 
-The rules are those of event files: TIMESTAMP may come as a timestamp, as ISO-8601 text or as whole milliseconds; INT from
-any whole-number type that fits, DOUBLE from any number; unknown columns are ignored, missing ones are NULL.
+The rules are those of event files: TIMESTAMP may come as a timestamp, as ISO-8601 text or as whole milliseconds; INT
+from any whole-number type, DOUBLE from any number; unknown columns are ignored, missing ones are NULL.
 """
 
 from __future__ import annotations

@@ -146,7 +146,8 @@ def _call(expr: Call) -> str:
         return _like(expr)
     if op == "case":
         arms = "".join(
-            f" WHEN {_as(c, Type.BOOLEAN)} THEN {_as(v, expr.type)}" for c, v in zip(args[:-1:2], args[1::2], strict=True)
+            f" WHEN {_as(c, Type.BOOLEAN)} THEN {_as(v, expr.type)}"
+            for c, v in zip(args[:-1:2], args[1::2], strict=True)
         )
         return f"(CASE{arms} ELSE {_as(args[-1], expr.type)} END)"
     if op == "cast":
