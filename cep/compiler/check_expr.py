@@ -16,21 +16,13 @@ import math
 
 from cep.compiler.fold import MAX_INT, MIN_INT, fold
 from cep.compiler.functions import AGGREGATES, FUNCTIONS, Function
+from cep.compiler.mismatch import LITERALS, a_type, bad_arithmetic, incomparable
 from cep.compiler.resolve import Scope, duration_micros
 from cep.diagnostics import Diagnostics, Label, did_you_mean
 from cep.expr import INEQUALITIES, Call, Col, Const, Expr
 from cep.model import Variable
 from cep.syntax import ast
 from cep.types import Type, common_type
-
-_LITERALS = (
-    ast.NumberLiteral,
-    ast.StringLiteral,
-    ast.BooleanLiteral,
-    ast.NullLiteral,
-    ast.TimestampLiteral,
-    ast.DurationLiteral,
-)
 
 _LONGEST_CHAIN = 200
 
@@ -58,8 +50,8 @@ class ExprChecker:
         self._diagnostics.error(
             "CEP0306",
             node.span,
-            f"condition is {_a(expr.type)}, not BOOLEAN",
-            hint="compare it with something" if not isinstance(node, _LITERALS) else "a condition compares two values",
+            f"condition is {a_type(expr.type)}, not BOOLEAN",
+            hint="compare it with something" if not isinstance(node, LITERALS) else "a condition compares two values",
         )
         return None
 
@@ -227,52 +219,12 @@ class ExprChecker:
                 return None
         type_ = common_type(left.type, right.type)
         if type_ is None:
-            self._incomparable(left_node, left, right_node, right)
+            incomparable(left_node, left, right_node, right, self._diagnostics)
             return None
         if type_ is Type.BOOLEAN and op in INEQUALITIES:
             self._wrong_type(left_node, left, f"BOOLEAN values have no order: `{op}` cannot compare them")
             return None
         return fold(Call(op, (converted(left, type_), converted(right, type_)), Type.BOOLEAN))
-
-    def _incomparable(self, left_node: ast.Expr, left: Expr, right_node: ast.Expr, right: Expr) -> None:
-        blamed, other = (right_node, right), (left_node, left)
-        if isinstance(left_node, _LITERALS) and not isinstance(right_node, _LITERALS):
-            blamed, other = other, blamed
-        times = (Type.TIMESTAMP, Type.DURATION)
-        types = (left.type, right.type)
-        label = Label(other[0].span, f"this is {_a(other[1].type)}")
-        if any(type_ in times for type_ in types) and any(type_.is_number for type_ in types):
-            timed, number = (left, right) if left.type in times else (right, left)
-            number_node = right_node if number is right else left_node
-            other_node = left_node if number is right else right_node
-            self._diagnostics.error(
-                "CEP0303",
-                number_node.span,
-                f"{timed.type} compared with {_a(number.type)}",
-                hint="write a duration such as "
-                + (f"`{number} SECONDS`" if isinstance(number, Const) else "`10 SECONDS`")
-                if timed.type is Type.DURATION
-                else "write a timestamp such as `TIMESTAMP '2026-01-01T00:00:00Z'`, or subtract two timestamps and "
-                "compare with a duration such as `10 SECONDS`",
-                labels=[Label(other_node.span, f"this is {_a(timed.type)}")],
-            )
-            return
-        hint = None
-        if set(types) == {Type.TIMESTAMP, Type.STRING}:
-            hint = "write a timestamp such as `TIMESTAMP '2026-01-01T00:00:00Z'`"
-        elif set(types) == {Type.TIMESTAMP, Type.DURATION}:
-            hint = "subtract another timestamp first: `b.ts - a.ts < 10 SECONDS`"
-        elif Type.STRING in types and isinstance(blamed[0], ast.NumberLiteral):
-            hint = f"write it as text: `'{blamed[1]}'`"
-        elif Type.STRING in types and isinstance(blamed[0], ast.StringLiteral):
-            hint = f"the other side is {other[1].type}: write it without quotes"
-        self._diagnostics.error(
-            "CEP0302",
-            blamed[0].span,
-            f"{left.type} and {right.type} cannot be compared",
-            hint=hint,
-            labels=[label],
-        )
 
     def _arithmetic(self, op: str, node: ast.Binary, left: Expr, right: Expr) -> Expr | None:
         if left.type is Type.NULL:
@@ -289,36 +241,8 @@ class ExprChecker:
         if rule is not None:
             type_, swap = rule
             return fold(Call(op, (right, left) if swap else (left, right), type_))
-        self._bad_arithmetic(op, node, left, right)
+        bad_arithmetic(op, node, left, right, self._diagnostics)
         return None
-
-    def _bad_arithmetic(self, op: str, node: ast.Binary, left: Expr, right: Expr) -> None:
-        times = (Type.TIMESTAMP, Type.DURATION)
-        if left.type in times and right.type.is_number:
-            blamed, expr, other_node, other = node.right, right, node.left, left
-        elif right.type in times and left.type.is_number:
-            blamed, expr, other_node, other = node.left, left, node.right, right
-        elif left.type.is_number or left.type in times:
-            blamed, expr, other_node, other = node.right, right, node.left, left
-        else:
-            blamed, expr, other_node, other = node.left, left, node.right, right
-        hint = None
-        if expr.type.is_number and other.type in times and op in ("+", "-"):
-            shown = str(expr) if isinstance(expr, Const) else "10"
-            hint = f"add or subtract a duration such as `{shown} SECONDS`"
-        elif Type.STRING in (left.type, right.type):
-            hint = "there is no arithmetic on text"
-        elif op in ("/", "%") and Type.DURATION in (left.type, right.type):
-            hint = "multiply the other side by a number instead"
-        elif (left.type, right.type) == (Type.TIMESTAMP, Type.TIMESTAMP):
-            hint = "two timestamps can be subtracted: the result is a duration"
-        self._diagnostics.error(
-            "CEP0301",
-            blamed.span,
-            f"`{op}` cannot take {left.type} and {right.type}",
-            hint=hint,
-            labels=[Label(other_node.span, f"this is {_a(other.type)}")],
-        )
 
     # --- predicates with their own syntax ---------------------------------------------------------------------------
 
@@ -417,7 +341,7 @@ class ExprChecker:
                     node.span,
                     f"{what} are {type_} and {expr.type}",
                     hint=f"make all of them {type_}",
-                    labels=[Label(first.span, f"this is {_a(type_)}")],
+                    labels=[Label(first.span, f"this is {a_type(type_)}")],
                 )
                 good = False
                 continue
@@ -483,7 +407,7 @@ class ExprChecker:
         return fold(Call(function.name.lower(), typed, function.result or type_))
 
     def _wrong_type(self, node: ast.Expr, expr: Expr, message: str) -> None:
-        self._diagnostics.error("CEP0301", node.span, f"{message}; this is {_a(expr.type)}")
+        self._diagnostics.error("CEP0301", node.span, f"{message}; this is {a_type(expr.type)}")
 
 
 _TIME_ARITHMETIC: dict[tuple[str, Type, Type], tuple[Type, bool]] = {
@@ -514,7 +438,3 @@ def converted(expr: Expr, type_: Type) -> Expr:
 
 def _not(expr: Expr) -> Expr:
     return fold(Call("not", (expr,), Type.BOOLEAN))
-
-
-def _a(type_: Type) -> str:
-    return f"{'an' if type_ is Type.INT else 'a'} {type_}"

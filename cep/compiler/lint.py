@@ -182,4 +182,5 @@ def _can_be_one(pattern: Pattern, first: Variable, second: Variable) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(f"`{name}`" for name in names)
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
