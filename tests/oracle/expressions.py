@@ -21,10 +21,10 @@ SECOND = 1_000_000
 
 INTS = (-2, -1, 0, 1, 1, 2, 2, 3, 3, 4)
 DOUBLES = (-1.5, -0.0, 0.0, 0.5, 0.5, 1.0, 1.0, 2.0, 2.5, 3.0)
-STRINGS = ("", "a", "a", "A", "b", "b", "ab", "Ab", "aXb", "a%", "a_b", "é", "日本", "Z", "it's", "a\\b")
+STRINGS = ("", "a", "a", "A", "b", "b", "ab", "Ab", "aXb", "a b", "a.b", "a%", "a_b", "é", "日本", "Z", "it's", "a\\b")
 EDGE_INTS = (2**63 - 1, -(2**63), 2**62, -(2**62), 2**53 + 1, 10**12)
 EDGE_DOUBLES = (1e308, -1e308, 5e-324, 1e16, 0.1, 2.0**53, float("inf"), float("-inf"), float("nan"))
-LIKES = ("a%", "%b", "_", "a_b", "%", "", "%X%", "A%", "a\\%", "__", "%本")
+LIKES = ("a%", "%b", "_", "a b", "a.b", "% %", "a_b", "%", "", "%X%", "A%", "a\\%", "__", "%本")
 DURATIONS = (0, SECOND // 2, SECOND, 2 * SECOND, 3 * SECOND, 60 * SECOND)
 
 
@@ -111,7 +111,8 @@ def value(rng: Rng, type_: Type, cols: Sequence[Col], depth: int) -> Expr:
             moments = (value(rng, Type.TIMESTAMP, cols, inner), value(rng, Type.TIMESTAMP, cols, inner))
             return Call("-", moments, type_)
         if kind < 0.6:
-            return Call("*", (value(rng, type_, cols, inner), value(rng, Type.INT, cols, 0)), type_)
+            factor = value(rng, rng.choice((Type.INT, Type.INT, Type.DOUBLE)), cols, 0)
+            return Call("*", (value(rng, type_, cols, inner), factor), type_)
         spans = (value(rng, type_, cols, inner), value(rng, type_, cols, inner))
         return Call(rng.choice(("+", "-")), spans, type_)
     return _any_call(rng, type_, cols, depth)

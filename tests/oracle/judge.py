@@ -93,36 +93,39 @@ class Judge:
         want, got = self._expected(events, with_times=False), _net(found, lambda match: match.fields)
         if any(match.start is not None or match.end is not None for match in found):
             raise Disagreement("start and end of a DISTINCT match are not null")
-        if how.watermark and self.plan.window is not None:
+        if any(n < 0 for n in got.values()):
+            raise Disagreement(f"DISTINCT tuples taken back more often than given out{after}: {got}")
+        if self.plan.window is not None:
             got = Counter(dict.fromkeys(got, 1))  # a tuple may come again once nothing behind it is alive
         if got != want:
             raise Disagreement(f"DISTINCT tuples{after}: {_difference(got, want)}")
-        if how.watermark and self.plan.window is not None and stop == len(outcome.pushed):
-            self._emitted_once(outcome)
+        if self.plan.window is not None and how.order == "time" and not how.retract:
+            self._emitted_once(found, events, self.plan.window)
 
-    def _emitted_once(self, outcome: Outcome) -> None:
-        """No tuple again while a combination that was complete before is inside the window of the watermark."""
-        seen: set[Fields] = set()
-        again: dict[int, set[Fields]] = {}
-        for match in outcome.matches:
-            if match.fields in seen:
-                again.setdefault(match.push, set()).add(match.fields)
-            seen.add(match.fields)
-        window = self.plan.window or 0
-        for push, tuples in again.items():
-            watermark = outcome.watermarks[push]
-            if watermark is None:
-                raise Disagreement(f"DISTINCT tuple given out twice without a watermark in push {push}: {tuples}")
-            bag = replace(self.case.pattern, distinct=False)
-            before = self.database.matches(bag, remaining(outcome.pushed[:push]), with_times=True)
-            alive = {row[2:] for row in before if int(row[0] or 0) + window > watermark}
-            if tuples & alive:
-                raise Disagreement(f"DISTINCT tuple given out again in push {push} while alive: {tuples & alive}")
+    def _emitted_once(self, found: Sequence[Match], events: Events, window: int) -> None:
+        """With events in order, a tuple is given out when it comes alive and not again before it has died.
+
+        A combination makes its tuple alive from its last event until its first one leaves the window.
+        """
+        bag = replace(self.case.pattern, distinct=False)
+        until: dict[Fields, int] = {}
+        want: Counter[Fields] = Counter()
+        by_end = sorted(
+            self.database.matches(bag, events, with_times=True), key=lambda row: (row[1], -int(row[0] or 0))
+        )
+        for start, end, *values in by_end:
+            fields = tuple(values)
+            if int(end or 0) > until.get(fields, -1):
+                want[fields] += 1
+            until[fields] = max(until.get(fields, -1), int(start or 0) + window)
+        got = Counter(match.fields for match in found)
+        if got != want:
+            raise Disagreement(f"DISTINCT tuples given out as they come alive: {_difference(got, want)}")
 
     def _ids_of(self, outcome: Outcome, how: Treatment) -> None:
         net = _net(outcome.matches, lambda match: match.id)
-        windowed = how.watermark and self.plan.window is not None
-        if not (self.plan.distinct and windowed) and any(n != 1 for n in net.values()):
+        again = self.plan.distinct and self.plan.window is not None
+        if not again and any(n != 1 for n in net.values()):
             raise Disagreement(f"ids are not distinct: {[(i.hex(), n) for i, n in net.items() if n != 1][:5]}")
         fields: dict[bytes, Fields] = {}
         for match in outcome.matches:
