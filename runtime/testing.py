@@ -16,7 +16,6 @@ and `1.0` are equal, nothing else is converted.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -286,16 +285,18 @@ def _compare_matches(expected: Sequence[Match], found: Sequence[Match], patterns
     for match in expected:
         by_keys.setdefault(tuple(sorted(match)), []).append(match)
     for keys in sorted(by_keys, key=len, reverse=True):
-        wanted = Counter(canonical(match) for match in by_keys[keys])
+        wanted: dict[str, list[Match]] = {}
+        for match in by_keys[keys]:
+            wanted.setdefault(canonical(match), []).append(match)
         rest = []
         for match in left:
             text = canonical({key: match[key] for key in keys if key in match})
-            if wanted[text] > 0:
-                wanted[text] -= 1
+            if wanted.get(text):
+                wanted[text].pop()
             else:
                 rest.append(match)
         left = rest
-        missing += [json.loads(text) for text, count in wanted.items() for _ in range(count)]
+        missing += [match for matches in wanted.values() for match in matches]
     return Difference(tuple(sorted(map(show, missing))), tuple(sorted(map(show, left))))
 
 

@@ -88,7 +88,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(folder: Path, unbuffered: str
 
 
 def test_nothing_is_left_in_the_temporary_directory(folder: Path) -> None:
-    events = [event((n * 7919) % 6000, "x", -float(n)) | {"pad": "x" * 300} for n in range(6000)]
+    events = [event((n * 7919) % 6000, "x" * 300 + str(n), float(n)) for n in range(6000)]
     write_events(folder / "e.jsonl", events)
     temporary = folder / "tmp"
     temporary.mkdir()
