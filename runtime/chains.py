@@ -75,6 +75,8 @@ class Chains:
         assert leaf.time is not None
         step = self._up[var]
         index = above.indexes[step.index]
+        if index.beyond(">", leaf.time.view()[rows]):
+            return
         groups = leaf.group(self._plan.indexes[step.index].key, rows)
         touched, inverse = np.unique(groups, return_inverse=True)
         earliest = np.full(len(touched), np.iinfo(np.int64).max)

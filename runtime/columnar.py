@@ -47,12 +47,20 @@ def evaluate(expr: Expr, columns: Columns, length: int) -> Array:
 
 
 def holds(conditions: tuple[Expr, ...], columns: Columns, length: int) -> np.ndarray | None:
-    """A mask of the rows where all conditions are true (not NULL); None where there are no conditions."""
-    mask: np.ndarray | None = None
+    """A mask of the rows where all conditions are true (not NULL); None where all rows are."""
+    mask: Array = None
     for condition in conditions:
-        part = pc.fill_null(evaluate(condition, columns, length), False).to_numpy(zero_copy_only=False)
-        mask = part if mask is None else mask & part
-    return mask
+        part = _eval(condition, columns)
+        if isinstance(part, pa.Scalar):
+            if part.as_py() is not True:
+                return np.zeros(length, dtype=np.bool_)
+            continue
+        mask = part if mask is None else pc.and_kleene(mask, part)
+    if mask is None:
+        return None
+    if mask.null_count:
+        mask = pc.fill_null(mask, False)
+    return np.asarray(mask.to_numpy(zero_copy_only=False))
 
 
 def as_computed(array: Array) -> Array:
@@ -200,6 +208,12 @@ def _compare(op: str, args: list[Array]) -> Array:
     return _COMPARE[op](left, right)
 
 
+def _is_null(_: Call, args: list[Array]) -> Array:
+    if isinstance(args[0], pa.Scalar):
+        return pa.scalar(not args[0].is_valid, pa.bool_())
+    return pc.is_null(args[0]) if args[0].null_count else pa.scalar(False, pa.bool_())
+
+
 def _fold(kernel: Callable[[Array, Array], Array]) -> Callable[[Call, list[Array]], Array]:
     def run(_: Call, args: list[Array]) -> Array:
         result = args[0]
@@ -260,7 +274,7 @@ _OPERATIONS: dict[str, Callable[[Call, list[Array]], Array]] = {
     "and": _fold(pc.and_kleene),
     "or": _fold(pc.or_kleene),
     "not": lambda _, args: pc.invert(args[0]),
-    "isnull": lambda _, args: pc.is_null(args[0]),
+    "isnull": _is_null,
     "in": _in,
     "like": _like,
     "case": _case,

@@ -148,10 +148,7 @@ class StringColumn:
         """Rows first..last (exclusive) as a string array; copies the offsets only."""
         offsets = self._offsets.view()[first : last + 1]
         base = int(offsets[0])
-        data = self._bytes.view()[base : int(offsets[-1])]
-        return pa.Array.from_buffers(
-            pa.large_string(), last - first, [None, pa.py_buffer(np.ascontiguousarray(offsets - base)), pa.py_buffer(data)]
-        )
+        return text_array(offsets - base, self._bytes.view()[base : int(offsets[-1])])
 
     def take(self, rows: np.ndarray, repeats: np.ndarray | None = None) -> Any:
         """The text of some rows as a dictionary array, each repeated where asked."""
@@ -174,7 +171,7 @@ class StringColumn:
         if repeats is not None:
             codes = codes.repeat(repeats)
         indices = pa.array(codes, mask=mask) if mask is not None else number_codes(codes)
-        return pa.DictionaryArray.from_arrays(indices, dictionary.cast(pa.string()))
+        return pa.DictionaryArray.from_arrays(indices, dictionary)
 
     def _gather(self, rows: np.ndarray) -> Any:
         """The text of ascending rows, copied together."""
@@ -182,9 +179,7 @@ class StringColumn:
         starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
         ends = np.cumsum(lengths)
         places = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths - starts, lengths)
-        data = self._bytes.view()[places]
-        gathered = np.concatenate(([0], ends))
-        return pa.Array.from_buffers(pa.large_string(), len(rows), [None, pa.py_buffer(gathered), pa.py_buffer(data)])
+        return text_array(np.concatenate(([0], ends)), self._bytes.view()[places])
 
     def computed(self, rows: np.ndarray) -> Any:
         """The text of some rows as a plain string array."""
@@ -194,6 +189,15 @@ class StringColumn:
     def nbytes(self) -> int:
         """Bytes held."""
         return self._offsets.nbytes + self._bytes.nbytes + (self._valid.nbytes if self._valid is not None else 0)
+
+
+def text_array(offsets: np.ndarray, data: np.ndarray) -> Any:
+    """An Arrow string array over a byte buffer; through 64-bit offsets where 32 are too few."""
+    size = len(offsets) - 1
+    if int(offsets[-1]) < 2**31:
+        return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)])
+    offsets = np.ascontiguousarray(offsets)
+    return pa.Array.from_buffers(pa.large_string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(pa.string())
 
 
 def number_codes(codes: np.ndarray) -> Any:

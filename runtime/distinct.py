@@ -42,7 +42,7 @@ class Alive:
     def keys(self, fields: list[Any], size: int) -> tuple[Any, list[bytes]]:
         """The ids of tuples, as an array and as dictionary keys."""
         lanes = hashing.combine(self._seed, [hashing.hash_array(column) for column in fields], size)
-        ids = hashing.id_array(lanes)
+        ids = hashing.id_array(hashing.both_lanes(lanes))
         return ids, ids.to_pylist()
 
     def admit(self, partial: Partial, sign: int | None) -> Any | None:
@@ -56,7 +56,7 @@ class Alive:
         a, b, e = lanes[0][order], lanes[1][order], ends[order]
         first = np.concatenate(([True], (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (e[1:] != e[:-1])))
         chosen = order[first]
-        ids = hashing.id_array((lanes[0][chosen], lanes[1][chosen]))
+        ids = hashing.id_array(hashing.both_lanes((lanes[0][chosen], lanes[1][chosen])))
         out = self._come_alive(ids.to_pylist(), starts[chosen].tolist(), ends[chosen].tolist())
         if not out:
             return None

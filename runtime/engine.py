@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cep.expr import Col
+from cep.expr import Col, Expr, rewrite
 from cep.plan import Plan
 from runtime import pull, snapshot
 from runtime.batches import BatchError, StreamBatch, read_batch
 from runtime.chains import Chains
-from runtime.columnar import holds
 from runtime.distinct import Alive
 from runtime.leaf import Leaf, Spaces
 from runtime.matcher import CHUNK, Matcher, Partial
 from runtime.output import Output
+from runtime.selection import Selection
 from runtime.sorted_groups import Operations
 
 _COMPACT_AT = 8192
@@ -108,7 +108,7 @@ class Engine:
         self._check_usable()
         streams = read_batch(self.plan, batch)
         signed = any(stream.signs is not None for stream in streams.values())
-        parts = {leaf.var: self._select(leaf.var, streams) for leaf in self.plan.leaves}
+        parts = self._select(streams)
         deletions = self._find_deletions(parts) if signed else {}
         self.counters["events"] += sum(stream.length for stream in streams.values())
         self.counters["late"] += sum(int(self._late(stream).sum()) for stream in streams.values())
@@ -128,30 +128,23 @@ class Engine:
             return np.zeros(stream.length, dtype=np.bool_)
         return stream.times < self.watermark
 
-    def _select(self, var: str, streams: Mapping[str, StreamBatch]) -> tuple[dict[str, Any], np.ndarray | None, int]:
-        """The columns (and signs) of the events that can bind a variable: filtered, projected, not late."""
-        leaf = self.plan.leaf(var)
-        stream = streams.get(leaf.stream)
-        if stream is None:
-            return {}, None, 0
-
-        def supply(col: Col) -> Any:
-            return stream.columns[col.attr]
-
-        mask = ~self._late(stream)
-        passed = holds(leaf.filter, supply, stream.length)
-        if passed is not None:
-            mask &= passed
-        names = [name for name, _ in leaf.columns]
-        if mask.all():
-            return {name: stream.columns[name] for name in names}, stream.signs, stream.length
-        chosen = pa.array(mask)
-        columns = {name: stream.columns[name].filter(chosen) for name in names}
-        return columns, None if stream.signs is None else stream.signs[mask], int(mask.sum())
+    def _select(self, streams: Mapping[str, StreamBatch]) -> dict[str, Selection]:
+        """For each variable the events that can bind it: filtered, not late. Equal filters are applied once."""
+        shared: dict[object, Selection] = {}
+        parts: dict[str, Selection] = {}
+        for leaf in self.plan.leaves:
+            stream = streams.get(leaf.stream)
+            if stream is None:
+                continue
+            anonymous = tuple(rewrite(condition, _anonymous) for condition in leaf.filter)
+            if (leaf.stream, anonymous) not in shared:
+                shared[leaf.stream, anonymous] = Selection(stream, self._late(stream), leaf.filter)
+            parts[leaf.var] = shared[leaf.stream, anonymous]
+        return parts
 
     def _apply(
         self,
-        parts: dict[str, tuple[dict[str, Any], np.ndarray | None, int]],
+        parts: dict[str, Selection],
         deletions: dict[str, np.ndarray],
         signed: bool,
         watermark: int | None,
@@ -161,12 +154,12 @@ class Engine:
         if any(len(rows) for rows in deletions.values()):
             yield from self._delete(deletions)
         for trigger in self.plan.triggers:
-            columns, signs, length = parts[trigger.var]
-            if signs is not None and length:
-                columns, length = self._insertions(trigger.var, columns, signs)
-            if not length:
+            events = parts.get(trigger.var)
+            if events is not None and events.signs is not None and events.length:
+                events = self._insertions(trigger.var, events)
+            if events is None or not events.length:
                 continue
-            rows = self._leaves[trigger.var].add(self.plan, columns, length, None, None)
+            rows = self._leaves[trigger.var].add(self.plan, events)
             self._chains.added(trigger.var, rows)
             for partial in self._matchers[trigger.var].matches(rows):
                 batch = self._emit(partial, 1 if signed else None)
@@ -185,47 +178,42 @@ class Engine:
 
     # --- corrections -----------------------------------------------------------------------------------------------
 
-    def _net(self, var: str, columns: dict[str, Any], signs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Content hashes of a signed part, the first row of each, and the sum of its signs."""
-        content = self._leaves[var].fingerprints(columns, len(signs))[0]
+    def _net(self, var: str, events: Selection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Content hashes of signed events, the first row of each, and the sum of its signs."""
+        assert events.signs is not None
+        content = self._leaves[var].fingerprints(events)[0]
         distinct, first, inverse = np.unique(content, return_index=True, return_inverse=True)
         net = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(net, inverse.reshape(-1), signs.astype(np.int64))
+        np.add.at(net, inverse.reshape(-1), events.signs.astype(np.int64))
         return distinct, first, net
 
-    def _find_deletions(
-        self, parts: dict[str, tuple[dict[str, Any], np.ndarray | None, int]]
-    ) -> dict[str, np.ndarray]:
+    def _find_deletions(self, parts: dict[str, Selection]) -> dict[str, np.ndarray]:
         """The rows that a signed batch deletes, by variable; raises where one is not there. O(rows stored)."""
         found: dict[str, np.ndarray] = {}
-        for var, (columns, signs, length) in parts.items():
-            if signs is None or not length:
+        for var, events in parts.items():
+            if events.signs is None or not events.length:
                 continue
             leaf = self._leaves[var]
-            content, first, net = self._net(var, columns, signs)
-            wanted = np.flatnonzero(net < 0)
+            content, first, net = self._net(var, events)
             stored = leaf.live(None)
             hashes = leaf.content.view()[stored]
-            chosen = []
-            for place in wanted:
+            chosen = [np.empty(0, dtype=np.int64)]
+            for place in np.flatnonzero(net < 0):
                 rows = stored[hashes == content[place]]
-                missing = -int(net[place]) - len(rows)
-                if missing > 0:
-                    row = {name: column[int(first[place])].as_py() for name, column in columns.items()}
+                if len(rows) < -int(net[place]):
+                    row = {name: events.column(name)[int(first[place])].as_py() for name, _ in leaf.spec.columns}
                     raise BatchError(
                         f"stream {leaf.spec.stream}: cannot delete an event that is not there (as {var}): {row}"
                     )
                 # The newest twin goes first, so that ordinals stay dense.
                 chosen.append(rows[int(net[place]) :])
-            found[var] = np.concatenate(chosen) if chosen else np.empty(0, dtype=np.int64)
+            found[var] = np.concatenate(chosen)
         return found
 
-    def _insertions(self, var: str, columns: dict[str, Any], signs: np.ndarray) -> tuple[dict[str, Any], int]:
-        """What is left to insert of a signed part."""
-        _, first, net = self._net(var, columns, signs)
-        keep = np.repeat(first, np.maximum(net, 0))
-        chosen = pa.array(np.sort(keep))
-        return {name: column.take(chosen) for name, column in columns.items()}, len(keep)
+    def _insertions(self, var: str, events: Selection) -> Selection:
+        """What is left to insert of signed events."""
+        _, first, net = self._net(var, events)
+        return events.take(np.sort(np.repeat(first, np.maximum(net, 0))))
 
     def _delete(self, deletions: dict[str, np.ndarray]) -> Iterator[Any]:
         """Take rows out, leaf by leaf, with the matches that they take along."""
@@ -339,3 +327,6 @@ class Engine:
                 assert (self._chains._best(edge.parent, rows) == above.best.view()[rows]).all(), "stale best start"
 
 
+def _anonymous(expr: Expr) -> Expr:
+    """An attribute without its variable: two variables' filters are equal if they are so but for the name."""
+    return Col("", expr.attr, expr.type) if isinstance(expr, Col) else expr

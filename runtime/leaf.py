@@ -8,7 +8,7 @@ below the leaf.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from cep.expr import Col, Expr, variables
 from cep.plan import Plan
 from cep.types import Type
 from runtime import hashing
-from runtime.columnar import as_computed, evaluate
 from runtime.columns import Growable, NumberColumn, make_column
 from runtime.keys import GroupSpace, KeySpace
 from runtime.ordinals import Ordinals
+from runtime.selection import Selection
 from runtime.sorted_groups import Operations, SortedGroups
 
 DEAD = np.iinfo(np.int64).min
@@ -68,7 +68,7 @@ class Leaf:
         self.time = Growable(np.int64) if self.spec.time is not None else None
         self.has_null_time = False
         self.content = Growable(np.uint64)
-        self.ids = (Growable(np.uint64), Growable(np.uint64))
+        self.ids = Growable(hashing.BOTH_LANES)
         self.gone = Growable(np.bool_)
         self.ordinals = Ordinals()
         self._seed = hashing.seed(plan.pattern, var)
@@ -89,38 +89,37 @@ class Leaf:
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
-    def fingerprints(self, columns: Mapping[str, Any], length: int) -> hashing.Lanes:
+    def fingerprints(self, events: Selection) -> hashing.Lanes:
         """The content hash of each of some events, two lanes."""
-        lanes = [hashing.hash_array(columns[name]) for name, _ in self.spec.columns]
-        return hashing.combine(self._seed, lanes, length)
+        return hashing.combine(self._seed, [events.hashes(name) for name, _ in self.spec.columns], events.length)
 
     def add(
-        self, plan: Plan, columns: Mapping[str, Any], length: int, ids: hashing.Lanes | None, content: np.ndarray | None
+        self, plan: Plan, events: Selection, ids: np.ndarray | None = None, content: np.ndarray | None = None
     ) -> np.ndarray:
-        """Append events (given as `as_computed` arrays) and index them; the new row numbers.
+        """Append events and index them; the new row numbers.
 
         `ids` and `content` are given when rows come back from a snapshot; otherwise they are worked out here.
         """
+        length = events.length
         times = None
         if self.time is not None and self.spec.time is not None:
-            array = columns[self.spec.time]
+            array = events.column(self.spec.time)
             self.has_null_time |= bool(array.null_count)
             times = pc.fill_null(array, DEAD).to_numpy(zero_copy_only=False)
         if ids is None or content is None:
-            lanes = self.fingerprints(columns, length)
+            lanes = self.fingerprints(events)
             content = lanes[0]
             known = (self.content.view(), self.gone.view(), None if self.time is None else self.time.view())
-            ids = hashing.with_ordinal(lanes, self.ordinals.assign(content, times, *known))
+            ids = hashing.both_lanes(hashing.with_ordinal(lanes, self.ordinals.assign(content, times, *known)))
         rows = np.arange(self.size, self.size + length)
         for name, column in self.columns.items():
-            column.extend(columns[name])
+            column.extend(events.column(name))
         if self.time is not None and times is not None:
             self.time.extend(times)
         self.content.extend(content)
-        self.ids[0].extend(ids[0])
-        self.ids[1].extend(ids[1])
+        self.ids.extend(ids)
         self.gone.extend(np.zeros(length, dtype=np.bool_))
-        self._number(columns, length)
+        self._number(events)
         self.size += length
         for number, index in self.indexes.items():
             described = plan.indexes[number]
@@ -128,20 +127,16 @@ class Leaf:
             index.insert(self.group(described.key, rows), keys, rows)
         return rows
 
-    def _number(self, columns: Mapping[str, Any], length: int) -> None:
+    def _number(self, events: Selection) -> None:
         """Work out key numbers, groups and compared values of new events."""
-
-        def supply(col: Col) -> Any:
-            return columns[col.attr]
-
-        numbers: dict[str, np.ndarray] = {}
-        for name, expr in self._members.items():
-            numbers[name] = self._spaces.keys[name].encode(as_computed(evaluate(expr, supply, length)))
-            self._keys[name].extend(numbers[name])
+        numbers = {name: events.numbers(self._spaces.keys[name], expr) for name, expr in self._members.items()}
+        for name, column in self._keys.items():
+            column.extend(numbers[name])
         for signature, groups in self._groups.items():
-            groups.extend(self._spaces.groups[signature].encode([numbers[name] for name in signature], length))
+            keys = [numbers[name] for name in signature]
+            groups.extend(self._spaces.groups[signature].encode(keys, events.length))
         for expr, values in self._compared.items():
-            array = evaluate(expr, supply, length)
+            array = events.values(expr)
             if expr.type is Type.STRING:
                 values.extend(np.array(array.to_pylist(), dtype=object))
             else:
@@ -193,7 +188,7 @@ class Leaf:
     @property
     def nbytes(self) -> int:
         """Bytes held in columns and indexes."""
-        parts: list[Any] = [*self.columns.values(), *self.ids, self.content, self.gone]
+        parts: list[Any] = [*self.columns.values(), self.ids, self.content, self.gone]
         parts += [*self._keys.values(), *self._groups.values(), *self._compared.values(), *self.indexes.values()]
         parts += [part for part in (self.time, self.best) if part is not None]
         return sum(part.nbytes for part in parts)

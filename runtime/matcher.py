@@ -81,13 +81,14 @@ class _Bound:
     not_before: bool
     not_after: bool
     ready_at: int
+    by_row: bool
     ranges: list[tuple[str, str, Expr]]
 
 
 class Matcher:
     """Finds the matches of new rows of one trigger."""
 
-    __slots__ = ("_chunk", "_leaves", "_operations", "_plan", "_spaces", "_steps", "_timed", "_trigger", "_window")
+    __slots__ = ("_chunk", "_known", "_leaves", "_operations", "_plan", "_spaces", "_steps", "_timed", "_trigger", "_window")
 
     def __init__(
         self,
@@ -106,6 +107,7 @@ class Matcher:
         self._window = plan.window
         self._timed = any(leaf.time is not None for leaf in leaves.values())
         self._chunk = chunk
+        self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._steps = [self._bind(step, number) for number, step in enumerate(trigger.steps)]
 
     def _bind(self, step: Step, number: int) -> _Bound:
@@ -126,6 +128,7 @@ class Matcher:
             by_time=described.sort is not None and described.sort == time,
             not_before=above,
             not_after=below,
+            by_row=self._window is None and needed == {step.via},
             ready_at=min(number, max(order.index(v) for v in needed)),
             ranges=[(r.op, next(iter(variables(r.bound))), r.bound) for r in step.ranges],
         )
@@ -137,6 +140,7 @@ class Matcher:
 
         With `floor`, only matches whose events are all at or after it.
         """
+        self._known.clear()
         for first in range(0, len(rows), self._chunk):
             part = rows[first : first + self._chunk]
             times = self._times(self._leaves[self._trigger.var], part)
@@ -158,7 +162,7 @@ class Matcher:
             return
         for later in self._steps[number + 1 :]:
             # Probe what became ready by the variable bound last, before multiplying by this step's partners.
-            if later.ready_at == number:
+            if later.ready_at == number and partial.size:
                 low, high = self._range(later, partial, floor)
                 partial = self._keep(partial, high > low)
         if partial.size == 0:
@@ -261,11 +265,30 @@ class Matcher:
     # --- ranges ----------------------------------------------------------------------------------------------------
 
     def _range(self, bound: _Bound, partial: Partial, floor: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """For each partial match, the range of index positions that hold its partners."""
+        """For each partial match, the range of index positions that hold its partners.
+
+        Where only the neighbour's row decides, and partial matches outnumber its rows, each row is searched for once.
+        """
+        via = self._leaves[bound.step.via]
+        if not bound.by_row or partial.size < via.size:
+            return self._search(bound, partial, floor)
+        if id(bound) not in self._known:
+            rows = np.arange(via.size)
+            times = None if partial.earliest is None else self._times(via, rows)
+            self._known[id(bound)] = self._search(bound, Partial(via.size, {bound.step.via: rows}, times, times), floor)
+        low, high = self._known[id(bound)]
+        rows = partial.rows[bound.step.via]
+        return low[rows], high[rows]
+
+    def _search(self, bound: _Bound, partial: Partial, floor: int | None) -> tuple[np.ndarray, np.ndarray]:
         index = bound.index
+        bounds = [(op, self._leaves[var].compared(expr, partial.rows[var])) for op, var, expr in bound.ranges]
+        if index.size == 0 or any(index.beyond(op, values) for op, values in bounds):
+            # In time order this is what becomes of every event but the last of its match.
+            nothing = np.zeros(partial.size, dtype=np.int64)
+            return nothing, nothing
         low, high = index.bounds(self._groups(bound, partial))
-        for op, var, expr in bound.ranges:
-            values = self._leaves[var].compared(expr, partial.rows[var])
+        for op, values in bounds:
             if op in ("<", "<="):
                 high = index.bisect(low, high, values, "left" if op == "<" else "right")
             else:

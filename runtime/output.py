@@ -43,12 +43,14 @@ def field_type(field: Field) -> pa.DataType:
 class Output:
     """Turns complete `Partial`s into record batches."""
 
-    __slots__ = ("_leaves", "_plan", "_seed", "schema", "signed_schema")
+    __slots__ = ("_leaves", "_no_times", "_plan", "_seed", "schema", "signed_schema")
 
     def __init__(self, plan: Plan, leaves: Mapping[str, Leaf]) -> None:
         self._plan = plan
         self._leaves = leaves
-        self._seed = hashing.seed(plan.pattern)
+        seed = hashing.seed(plan.pattern)
+        self._seed = hashing.both_lanes((np.array([seed[0]], np.uint64), np.array([seed[1]], np.uint64)))
+        self._no_times = pa.nulls(0, ARROW_TYPES[Type.TIMESTAMP])
         self.schema = output_schema(plan, signed=False)
         self.signed_schema = output_schema(plan, signed=True)
 
@@ -85,22 +87,22 @@ class Output:
         return column.take(rows) if col.var == var else column.take(partial.rows[col.var], repeats)
 
     def _ids(self, partial: Partial) -> Any:
-        """Sum the fingerprints of each match's events: 16 bytes written in place."""
-        both = np.empty((partial.size, 2), dtype="<u8")
-        for lane in (0, 1):
-            total: Any = np.uint64(self._seed[lane])
-            for var, rows in partial.rows.items():
-                total = total + self._leaves[var].ids[lane].view()[rows]
-            if partial.last is None:
-                both[:, lane] = total
-            else:
-                var, rows, repeats = partial.last
-                np.add(self._leaves[var].ids[lane].view()[rows], total.repeat(repeats), out=both[:, lane])
-        return pa.Array.from_buffers(pa.binary(16), partial.size, [None, pa.py_buffer(both)])
+        """Sum the fingerprints of each match's events."""
+        total: np.ndarray | None = None
+        for var, rows in partial.rows.items():
+            lanes = self._leaves[var].ids.view()[rows]
+            total = hashing.add_lanes(lanes, total if total is not None else self._seed.repeat(len(rows)))
+        assert total is not None
+        if partial.last is not None:
+            var, rows, repeats = partial.last
+            total = hashing.add_lanes(total.repeat(repeats), self._leaves[var].ids.view()[rows])
+        return hashing.id_array(total)
 
     def _times(self, times: np.ndarray | None, size: int) -> Any:
         if times is None:
-            return pa.nulls(size, ARROW_TYPES[Type.TIMESTAMP])
+            if len(self._no_times) < size:
+                self._no_times = pa.nulls(size, ARROW_TYPES[Type.TIMESTAMP])
+            return self._no_times.slice(0, size)
         missing = times == DEAD
         return number_array(times, Type.TIMESTAMP, missing if missing.any() else None)
 

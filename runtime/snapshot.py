@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from runtime import hashing
 from runtime.columnar import as_computed
+from runtime.selection import Selection
 
 if TYPE_CHECKING:
     from runtime.engine import Engine
@@ -38,10 +40,9 @@ def extract(engine: Engine, rows: dict[str, np.ndarray]) -> dict[str, Any]:
             [
                 *arrays.values(),
                 pa.array(leaf.content.view()[chosen]),
-                pa.array(leaf.ids[0].view()[chosen]),
-                pa.array(leaf.ids[1].view()[chosen]),
+                hashing.id_array(leaf.ids.view()[chosen]),
             ],
-            names=[*arrays, "_content", "_id0", "_id1"],
+            names=[*arrays, "_content", "_id"],
         )
     return batches
 
@@ -53,8 +54,9 @@ def reload(engine: Engine, batches: dict[str, Any]) -> None:
         batch = batches[trigger.var]
         leaf = engine._leaves[trigger.var]
         columns = {name: as_computed(batch.column(name)) for name, _ in leaf.spec.columns}
-        content, id0, id1 = (batch.column(name).to_numpy() for name in ("_content", "_id0", "_id1"))
-        rows = leaf.add(engine.plan, columns, batch.num_rows, (id0, id1), content)
+        ids = np.frombuffer(b"".join(batch.column("_id").to_pylist()), dtype=hashing.BOTH_LANES)
+        content = batch.column("_content").to_numpy()
+        rows = leaf.add(engine.plan, Selection.of(columns, batch.num_rows), ids, content)
         engine._chains.added(trigger.var, rows)
 
 

@@ -58,7 +58,7 @@ def spread(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 class SortedGroups:
     """See the module's text. `dtype` is that of the sort key, None for order of arrival."""
 
-    __slots__ = ("_capacity", "_end", "_keys", "_length", "_operations", "_rows", "_start", "size")
+    __slots__ = ("_capacity", "_end", "_keys", "_length", "_operations", "_rows", "_start", "largest", "size", "smallest")
 
     def __init__(self, dtype: Any, operations: Operations) -> None:
         self._start = np.zeros(0, dtype=np.int64)
@@ -69,6 +69,10 @@ class SortedGroups:
         self._end = 0
         self._operations = operations
         self.size = 0
+        self.smallest: Any = None
+        """No key is smaller; None while there are none. (Removals do not narrow it.)"""
+        self.largest: Any = None
+        """No key is larger."""
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -104,6 +108,10 @@ class SortedGroups:
             self._keys[at] = keys
         self._length[touched] = keep + counts
         self.size += len(rows) - displaced
+        if keys is not None:
+            low, high = keys.min(), keys.max()
+            self.smallest = low if self.smallest is None else min(low, self.smallest)
+            self.largest = high if self.largest is None else max(high, self.largest)
         self._operations.appended += len(rows) - displaced
 
     def remove(self, groups: np.ndarray, rows: np.ndarray) -> None:
@@ -222,6 +230,16 @@ class SortedGroups:
             return _bisect_all(low, high, values, side, lambda at: by[rows[at]])
         assert keys is not None
         return _bisect_all(low, high, values, side, lambda at: keys[at])
+
+    def beyond(self, op: str, values: np.ndarray) -> bool:
+        """Whether `key op value` holds for no key and value at all, by comparing the extremes only. O(values)."""
+        if self.size == 0:
+            return True
+        if op in ("<", "<="):
+            most = values.max()
+            return bool(most <= self.smallest if op == "<" else most < self.smallest)
+        least = values.min()
+        return bool(least >= self.largest if op == ">" else least > self.largest)
 
     def rows_at(self, positions: np.ndarray) -> np.ndarray:
         """The rows at positions of the arena."""

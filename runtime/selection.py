@@ -1,0 +1,79 @@
+"""Selections: the events of a batch that can bind a variable, with what is worked out about them on the way.
+
+Variables of one stream with equal filters (`s1` and `s2` of the card-testing pattern) share a selection, so filters,
+hashes and key numbers are computed once for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cep.expr import Col, Expr
+from runtime import hashing
+from runtime.batches import StreamBatch
+from runtime.columnar import as_computed, evaluate, holds
+from runtime.keys import KeySpace
+
+
+class Selection:
+    """Filtered rows of one stream's batch; columns are filtered when first asked for."""
+
+    __slots__ = ("_columns", "_hashes", "_keys", "_mask", "_stream", "length", "signs")
+
+    def __init__(self, stream: StreamBatch, late: np.ndarray, filters: tuple[Expr, ...]) -> None:
+        self._stream = stream
+        passed = holds(filters, lambda col: stream.columns[col.attr], stream.length)
+        mask = ~late if passed is None else passed & ~late
+        self.length = int(np.count_nonzero(mask))
+        self._mask = None if self.length == stream.length else pa.array(mask)
+        self.signs = None if stream.signs is None else stream.signs[mask]
+        self._columns: dict[str, Any] = {}
+        self._hashes: dict[str, hashing.Lanes] = {}
+        self._keys: dict[tuple[int, Expr], np.ndarray] = {}
+
+    def column(self, name: str) -> Any:
+        """A column of the selected events, as `as_computed` gives it."""
+        if name not in self._columns:
+            column = self._stream.columns[name]
+            self._columns[name] = column if self._mask is None else column.filter(self._mask)
+        return self._columns[name]
+
+    def hashes(self, name: str) -> hashing.Lanes:
+        """The hash lanes of a column."""
+        if name not in self._hashes:
+            self._hashes[name] = hashing.hash_array(self.column(name))
+        return self._hashes[name]
+
+    def values(self, expr: Expr) -> Any:
+        """The values of an expression over one variable, whichever that is called."""
+        if isinstance(expr, Col):
+            return self.column(expr.attr)
+        return as_computed(evaluate(expr, lambda col: self.column(col.attr), self.length))
+
+    def numbers(self, space: KeySpace, expr: Expr) -> np.ndarray:
+        """The key numbers of an expression's values."""
+        if not isinstance(expr, Col):
+            return space.encode(self.values(expr))
+        known = (id(space), Col("", expr.attr, expr.type))
+        if known not in self._keys:
+            self._keys[known] = space.encode(self.column(expr.attr))
+        return self._keys[known]
+
+    def take(self, rows: np.ndarray) -> Selection:
+        """Some of the selected events, by position."""
+        chosen = pa.array(rows)
+        part = object.__new__(Selection)
+        part._stream = StreamBatch({n: self.column(n).take(chosen) for n in self._stream.columns}, len(rows), None, None)
+        part.length = len(rows)
+        part._mask = None
+        part.signs = None
+        part._columns, part._hashes, part._keys = {}, {}, {}
+        return part
+
+    @classmethod
+    def of(cls, columns: dict[str, Any], length: int) -> Selection:
+        """All of some columns, e.g. from a snapshot."""
+        return cls(StreamBatch(columns, length, None, None), np.zeros(length, dtype=np.bool_), ())
