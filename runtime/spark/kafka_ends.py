@@ -1,0 +1,224 @@
+"""Kafka topics as both ends of a job; `connectors.kafka` does the work.
+
+Source: Spark's own connector where its jar is on the class path, else the Python source `cep-kafka`. Either way records
+are decoded by `connectors.kafka.decode`, and those that cannot be are an error that ends the job, left out, or sent to
+`<topic>.dlq` (`fail`, `skip`, `dead-letter`). Dead letters are sent when a record is read: a batch that is repeated
+sends its letters again, and topic, partition and offset in their headers tell.
+
+Sink: one transaction a batch, on the driver (`connectors.kafka.sink`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cep.plan import Plan
+from cep.types import Type
+from connectors.files.match_writer import timestamp_texts
+from connectors.kafka.config import KafkaConfig, KafkaFailureError
+from connectors.kafka.dead_letter import DeadLetter, DeadLetters
+from connectors.kafka.decode import DecodeError, decode
+from runtime.spark.errors import JobError
+from runtime.spark.sinks import lines
+from runtime.spark.sql import SPARK_TYPES, quote
+from runtime.spark.unpack import Shape, Unpacker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+PREFIX = "kafka:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaInput:
+    """A topic with the events of one stream."""
+
+    topic: str
+    config: KafkaConfig
+    source: str = "auto"
+    starting_offsets: str = "earliest"
+    max_offsets: int | None = None
+    on_error: str = "fail"
+
+
+def read_kafka(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[str, Type]]) -> DataFrame:
+    """The wanted columns of the events on a topic."""
+    if topic.source == "jvm" or (topic.source == "auto" and _has_jar(spark)):
+        return _jvm(spark, topic, columns)
+    from connectors.kafka.source import FORMAT, register, source_options
+
+    register(spark)
+    options = source_options(
+        topic.config,
+        topic=topic.topic,
+        columns=columns,
+        start=topic.starting_offsets,
+        max_offsets=topic.max_offsets,
+    )
+    events = spark.readStream.format(FORMAT).options(**options).load()
+    names = [quote(name) for name, _ in columns]
+    if topic.on_error == "skip":
+        return events.filter("_error IS NULL").selectExpr(*names)
+    if topic.on_error == "fail":
+        where = "concat('BadRecordError: ', _topic, '[', _partition, '] offset ', _offset, ': ', _error)"
+        return events.filter(f"CASE WHEN _error IS NULL THEN TRUE ELSE raise_error({where}) END").selectExpr(*names)
+    return events.mapInArrow(_Letters(columns=tuple(columns), config=topic.config), _schema(columns))
+
+
+def _schema(columns: Sequence[tuple[str, Type]]) -> str:
+    return ", ".join(f"{quote(name)} {SPARK_TYPES[type_]}" for name, type_ in columns)
+
+
+def _has_jar(spark: SparkSession) -> bool:
+    from pyspark.errors import PySparkException
+
+    try:
+        probe = (
+            spark.readStream.format("kafka").option("subscribe", "x").option("kafka.bootstrap.servers", "127.0.0.1:1")
+        )
+        probe.load()
+    except PySparkException:
+        return False
+    return True
+
+
+def _jvm(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[str, Type]]) -> DataFrame:
+    from pyspark.errors import PySparkException
+
+    reader = spark.readStream.format("kafka").options(**topic.config.options())
+    reader = reader.option("subscribe", topic.topic).option("startingOffsets", topic.starting_offsets)
+    reader = reader.option("includeHeaders", "true").option("kafka.isolation.level", "read_committed")
+    if topic.max_offsets is not None:
+        reader = reader.option("maxOffsetsPerTrigger", topic.max_offsets)
+    try:
+        records = reader.load()
+    except PySparkException as error:
+        raise JobError(
+            "Spark's Kafka connector is not on the class path: add it with --conf spark.jars.packages=..., or use "
+            f"--kafka-source python ({str(error).splitlines()[0]})"
+        ) from error
+    decoder = _Decoder(columns=tuple(columns), config=topic.config, on_error=topic.on_error)
+    return records.mapInArrow(decoder, _schema(columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Letters:
+    """For `mapInArrow`: decoded records of `cep-kafka`, the bad ones sent away."""
+
+    columns: tuple[tuple[str, Type], ...]
+    config: KafkaConfig
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        letters = DeadLetters(self.config)
+        names = [name for name, _ in self.columns]
+        for batch in batches:
+            bad = pc.is_valid(batch.column("_error"))
+            letters.send(_letter(row) for row in batch.filter(bad).to_pylist())
+            yield batch.filter(pc.invert(bad)).select(names)
+
+
+def _letter(row: dict[str, object]) -> DeadLetter:
+    headers = row.get("_headers") or ()
+    return DeadLetter(
+        str(row["_topic"]),
+        int(str(row["_partition"])),
+        int(str(row["_offset"])),
+        str(row["_error"]),
+        row["_key"],  # type: ignore[arg-type]
+        row["_value"],  # type: ignore[arg-type]
+        tuple((header["key"], header["value"]) for header in headers),  # type: ignore[attr-defined]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decoder:
+    """For `mapInArrow`: records of Spark's own connector to events."""
+
+    columns: tuple[tuple[str, Type], ...]
+    config: KafkaConfig
+    on_error: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        letters = DeadLetters(self.config)
+        for records in batches:
+            events, errors = decode(records.column("value"), self.columns)
+            if errors:
+                self._report(records, errors, letters)
+                good = pa.array([True] * events.num_rows).to_numpy(zero_copy_only=False)
+                good[[error.row for error in errors]] = False
+                events = events.filter(pa.array(good))
+            yield events
+
+    def _report(self, records: pa.RecordBatch, errors: Sequence[DecodeError], letters: DeadLetters) -> None:
+        if self.on_error == "skip":
+            return
+        rows = records.take(pa.array([error.row for error in errors])).to_pylist()
+        if self.on_error == "fail":
+            first = rows[0]
+            where = f"{first['topic']}[{first['partition']}] offset {first['offset']}"
+            raise KafkaFailureError(f"{where}: {errors[0].reason}")
+        letters.send(
+            DeadLetter(
+                row["topic"],
+                row["partition"],
+                row["offset"],
+                error.reason,
+                row["key"],
+                row["value"],
+                tuple((header["key"], header["value"]) for header in row["headers"] or ()),
+            )
+            for row, error in zip(rows, errors, strict=True)
+        )
+
+
+# --- the sink ------------------------------------------------------------------------------------------------------
+
+RECORDS = "key STRING, value STRING, id STRING, pattern STRING, time STRING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Records:
+    """For `mapInArrow`: packed matches to records."""
+
+    unpacker: Unpacker
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in self.unpacker(batches):
+            yield pa.RecordBatch.from_arrays(
+                [
+                    rows.column("key"),
+                    pa.array([line.rstrip("\n") for line in lines(rows)], pa.string()),
+                    rows.column("id"),
+                    rows.column("pattern"),
+                    timestamp_texts(rows.column("end")),
+                ],
+                names=["key", "value", "id", "pattern", "time"],
+            )
+
+
+def match_writer(
+    spark: SparkSession,
+    found: DataFrame,
+    plans: Sequence[Plan],
+    config: KafkaConfig,
+    topic: str,
+    job: str,
+    staging: str,
+) -> DataStreamWriter:
+    """A writer of packed matches to a topic, each exactly once; older drivers of the job are fenced."""
+    from connectors.kafka.publisher import TransactionalPublisher
+    from connectors.kafka.source import FORMAT, register
+
+    register(spark)
+    with TransactionalPublisher(config, job, topic=topic) as publisher:
+        generation = publisher.claim()
+    records = _Records(unpacker=Unpacker(shapes=tuple(Shape.of(plan) for plan in plans)))
+    rows = found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(records, RECORDS)
+    options = config.options() | {"topic": topic, "jobId": job, "staging": staging, "generation": str(generation)}
+    return rows.writeStream.format(FORMAT).options(**options)

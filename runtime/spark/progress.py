@@ -1,0 +1,137 @@
+"""What a batch did, as Spark reports it: one line on a terminal, one JSON log line anywhere else, and metrics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from runtime.spark.detect import METRICS
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One batch. `events` were read, `late` of them dropped; `rebuilt` engines were made anew from the log.
+
+    `lag` is how far the watermark is behind the clock. None: no watermark yet. `state_bytes` is what the logs of the
+    buckets that had events hold.
+    """
+
+    number: int
+    events: Mapping[str, int]
+    matches: Mapping[str, int]
+    late: int
+    watermark: datetime | None
+    lag: float | None
+    state_bytes: int
+    rebuilt: int
+    seconds: float
+    commit_seconds: float
+    offset_lag: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def total_events(self) -> int:
+        """Events of all streams."""
+        return sum(self.events.values())
+
+    @property
+    def total_matches(self) -> int:
+        """Matches of all patterns."""
+        return sum(self.matches.values())
+
+
+def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str]) -> Batch:
+    """From a StreamingQueryProgress. `streams` are in the order of the job's sources."""
+    observed = progress.observedMetrics.get(METRICS)
+    counts = observed.asDict() if observed is not None else {}
+    sources = list(progress.sources)
+    events = {name: int(source.numInputRows) for name, source in zip(streams, sources, strict=False)}
+    watermark = _watermark(progress.eventTime)
+    durations = progress.durationMs
+    return Batch(
+        number=progress.batchId,
+        events=events,
+        matches={name: int(counts.get(f"matches:{name}") or 0) for name in patterns},
+        late=int(counts.get("late") or 0),
+        watermark=watermark,
+        lag=time.time() - watermark.timestamp() if watermark is not None else None,
+        state_bytes=int(counts.get("log_bytes") or 0),
+        rebuilt=int(counts.get("rebuilt") or 0),
+        seconds=durations.get("triggerExecution", 0) / 1000,
+        commit_seconds=(durations.get("walCommit", 0) + durations.get("commitOffsets", 0)) / 1000,
+        offset_lag={
+            name: int(float(source.metrics["maxOffsetsBehindLatest"]))
+            for name, source in zip(streams, sources, strict=False)
+            if source.metrics and "maxOffsetsBehindLatest" in source.metrics
+        },
+    )
+
+
+def _watermark(event_time: Mapping[str, str]) -> datetime | None:
+    text = event_time.get("watermark")
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return moment if moment > _EPOCH else None
+
+
+def status_line(batch: Batch) -> str:
+    """For people.
+
+    >>> status_line(Batch(number=3, events={"T": 2000}, matches={"P": 1}, late=2, watermark=_EPOCH, lag=3725.0,
+    ...     state_bytes=1536, rebuilt=0, seconds=1.25, commit_seconds=0.1))
+    'batch 3  2,000 events  1 match  2 late  watermark 1970-01-01T00:00:00Z  lag 1h02m  state 1.5 KB  1.2 s'
+    """
+    matches = batch.total_matches
+    parts = [
+        f"batch {batch.number}",
+        f"{batch.total_events:,} events",
+        f"{matches:,} match{'' if matches == 1 else 'es'}",
+        *([f"{batch.late:,} late"] if batch.late else []),
+        f"watermark {batch.watermark.isoformat(timespec='seconds').replace('+00:00', 'Z') if batch.watermark else '-'}",
+        f"lag {_span(batch.lag)}",
+        f"state {_size(batch.state_bytes)}",
+        f"{batch.seconds:.1f} s",
+    ]
+    return "  ".join(parts)
+
+
+def log_fields(batch: Batch) -> dict[str, Any]:
+    """For machines."""
+    return {
+        "batch": batch.number,
+        "events": batch.total_events,
+        "matches": batch.total_matches,
+        "late": batch.late,
+        "watermark": batch.watermark.isoformat().replace("+00:00", "Z") if batch.watermark else None,
+        "lag_seconds": round(batch.lag, 3) if batch.lag is not None else None,
+        "state_bytes": batch.state_bytes,
+        "rebuilt": batch.rebuilt,
+        "seconds": batch.seconds,
+        **({"offset_lag": dict(batch.offset_lag)} if batch.offset_lag else {}),
+    }
+
+
+def _span(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    whole = int(max(0, seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86_400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86_400}d{whole % 86_400 // 3600:02d}h"
+
+
+def _size(count: float) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TB"
