@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from connectors.files.errors import ErrorPolicy
+if TYPE_CHECKING:
+    from connectors.files.errors import ErrorPolicy
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", re.ASCII | re.IGNORECASE)
@@ -60,6 +61,8 @@ class OnError(click.ParamType):  # type: ignore[type-arg]  # generic from click 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ErrorPolicy:
         """The policy."""
+        from connectors.files.errors import ErrorPolicy  # brings Arrow, which `--help` does not need
+
         if isinstance(value, ErrorPolicy):
             return value
         try:

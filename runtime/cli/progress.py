@@ -55,14 +55,14 @@ class Bar:
 
     def _start(self) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, TextColumn
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._bar = RichProgress(
-            BarColumn(bar_width=24),
-            DownloadColumn(),
+            BarColumn(bar_width=12),
+            DownloadColumn(table_column=Column(no_wrap=True)),
             TextColumn("{task.fields[counts]}"),
-            TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )

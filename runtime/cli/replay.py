@@ -196,6 +196,10 @@ def _plain(value: Any) -> object:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def peak_rss() -> int:
     """The most memory this process has held, in bytes."""
     import resource
@@ -217,10 +221,12 @@ class _Run:
         batch_size: int,
         memory: int,
     ) -> None:
+        from connectors.files.match_writer import write_matches
         from connectors.files.prefetch import Progress
         from runtime.replay import Replay, file_sources
 
         self.interrupts = interrupts
+        self.write_matches = write_matches
         self.policy = policy
         self.reading = [Progress(interrupts.check) for _ in inputs]
         sizes = [files.size for files in inputs]
@@ -253,12 +259,11 @@ class _Run:
         return status
 
     def _write(self, sink: IO[bytes]) -> None:
-        from connectors.files.match_writer import write_matches
         from runtime.cli.progress import Bar
 
         with Bar(self.reading, self.total) as bar:
             for plan, reader in self.replay.run():
-                for count in write_matches(reader, plan.pattern, sink):
+                for count in self.write_matches(reader, plan.pattern, sink):
                     self.matches += count
                     bar.update(self.replay.events, self.matches)
                     self.interrupts.check()
@@ -269,12 +274,13 @@ class _Run:
     def summary(self) -> str:
         """One line."""
         rate = self.replay.events / self.seconds if self.seconds else 0
-        parts = [f"{self.replay.events:,} events", f"{self.matches:,} matches"]
+        parts = [_count(self.replay.events, "event"), _count(self.matches, "match", "matches")]
         if self.replay.late:
-            parts.append(f"{self.replay.late:,} late events dropped")
+            parts.append(f"{_count(self.replay.late, 'late event')} dropped")
         if self.policy.count:
             kept = f" (in {self.policy.path})" if self.policy.path is not None else ""
-            parts.append(f"{self.policy.count:,} bad records left out{kept}, the first: {self.policy.first}")
+            bad = _count(self.policy.count, "bad record")
+            parts.append(f"{bad} left out{kept}, the first: {self.policy.first}")
         return f"{', '.join(parts)}; {self.seconds:.1f} s, {rate:,.0f} events/s"
 
     def stats(self) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from cep.cli.status import FAILED, FINDINGS, GOOD
+from cep.cli.terminal import wants_color
 
 if TYPE_CHECKING:
     from runtime.testing import Case, Difference, Outcome
@@ -60,7 +62,7 @@ def test(ctx: click.Context, directories: tuple[Path, ...], update: bool, expres
         if report:
             failed += 1
             click.echo(f"FAILED {path}")
-            click.echo("\n".join(report))
+            click.echo("\n".join(report), color=wants_color(sys.stdout))
         elif not quiet:
             click.echo(f"passed {path}")
     click.echo(f"{len(chosen) - failed} passed, {failed} failed")

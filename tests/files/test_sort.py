@@ -121,6 +121,14 @@ class TestAnInputLargerThanMemory:
         assert policy.count == 2
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_a_csv_without_its_event_time_is_read_as_events_without_a_time(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(5000)))
+    reader = make(Input.find(STREAM, str(tmp_path / "e.csv")), 2000)
+    assert not reader.fits
+    assert drain(reader) == ([LOWEST] * 5000, list(range(5000)))
+
+
 def test_an_input_that_fits_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(sort, "Minima")
     times = [3, 1, 2, 1, 3]

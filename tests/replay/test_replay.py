@@ -81,7 +81,7 @@ def test_arrival_order_drops_and_counts_late_events_one_by_one(cep: Cep, folder:
     assert rises(lines(done.stdout)) == expected_rises(kept)
     stats = json.loads((folder / "s.json").read_text())
     assert (stats["events"], stats["late"]) == (5, 1)
-    assert "1 late events dropped" in done.stderr
+    assert "1 late event dropped" in done.stderr
 
 
 def test_stats_have_exactly_these_keys(cep: Cep, folder: Path) -> None:
@@ -176,7 +176,7 @@ def test_bad_records_can_be_left_out_or_kept(cep: Cep, folder: Path) -> None:
     done = cep("replay", "p.cep", "--in", "Trans=e.jsonl", "--on-error", "skip")
     assert done.returncode == 0
     assert rises(lines(done.stdout)) == expected_rises(events)
-    assert "1 bad records left out, the first: e.jsonl:1: expected a JSON object" in done.stderr
+    assert "1 bad record left out, the first: e.jsonl:1: expected a JSON object" in done.stderr
     done = cep("replay", "p.cep", "--in", "Trans=e.jsonl", "--on-error", "dead-letter=dead.jsonl")
     assert done.returncode == 0
     (dead,) = lines((folder / "dead.jsonl").read_text())
