@@ -132,6 +132,7 @@ def _config(ctx: click.Context, _param: click.Parameter, path: str | None) -> No
 @click.pass_context
 def run(
     ctx: click.Context,
+    /,
     file: str,
     inputs: Sequence[tuple[str, str]],
     checkpoint: str | None,
@@ -208,7 +209,7 @@ def _check_on_error(job: Job) -> None:
 
 
 def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     from cep.cli.logging import configure

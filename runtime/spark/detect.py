@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 METRICS = "cep"
-"""The name under which a query's progress has `observedMetrics` of ours."""
+"""Under this name a query's progress has `observedMetrics` of the job, and under `cep:STREAM` those of a stream."""
 DEFAULT_BUCKETS = 2
 _FAR_FUTURE = 32_503_680_000  # the year 3000, in seconds
 _EVENT_TIME = {"spark.watermarkDelayMs": 0}
 """The mark by which Spark knows an event-time column. `withWatermark` would set it too, and is allowed only once."""
-_MILLENNIA = -9_000_000_000_000_000  # no event is so old; see `_narrow`
 
 
 def detect(
@@ -141,8 +140,11 @@ def make_layout(
 def packed(events: DataFrame, feed: Feed) -> DataFrame:
     """The events of one stream, packed by slot."""
     events = fitted(events, feed.stream, feed.columns)
-    if feed.stream.time is not None and events.isStreaming:
-        events = events.withWatermark(feed.stream.time, f"{-(-feed.stream.watermark // 1000)} milliseconds")
+    if events.isStreaming:
+        if feed.stream.time is not None:
+            events = events.withWatermark(feed.stream.time, f"{-(-feed.stream.watermark // 1000)} milliseconds")
+        # Spark moves filters below a watermark, which then sees fewer events; it does not move them below a count.
+        events = events.observe(f"{METRICS}:{feed.stream.name}", F.count(F.lit(1)).alias("events"))
     packer = Packer(
         stream=feed.stream.name,
         time=feed.stream.time,
@@ -165,11 +167,7 @@ def _narrow(events: DataFrame, feed: Feed) -> DataFrame:
     chosen = events.selectExpr(
         *columns, *(f"{target.place} AS {place}" for target, place in zip(feed.targets, places, strict=True))
     )
-    wanted = f"coalesce({', '.join([*places, 'CAST(NULL AS INT)'])}) IS NOT NULL"
-    if feed.stream.time is not None and events.isStreaming:
-        # Spark moves a filter that does not mention the event time below the watermark, which then sees fewer events.
-        wanted = f"({wanted} OR {quote(feed.stream.time)} < timestamp_micros({_MILLENNIA}L))"
-    return chosen.filter(wanted)
+    return chosen.filter(f"coalesce({', '.join([*places, 'CAST(NULL AS INT)'])}) IS NOT NULL")
 
 
 def _streaming(streams: Mapping[str, DataFrame]) -> bool:

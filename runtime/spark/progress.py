@@ -49,7 +49,7 @@ def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str]) -> 
     observed = progress.observedMetrics.get(METRICS)
     counts = observed.asDict() if observed is not None else {}
     sources = list(progress.sources)
-    events = {name: int(source.numInputRows) for name, source in zip(streams, sources, strict=False)}
+    events = {name: _events(progress.observedMetrics.get(f"{METRICS}:{name}")) for name in streams}
     watermark = _watermark(progress.eventTime)
     durations = progress.durationMs
     return Batch(
@@ -69,6 +69,10 @@ def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str]) -> 
             if source.metrics and "maxOffsetsBehindLatest" in source.metrics
         },
     )
+
+
+def _events(observed: Any) -> int:
+    return int(observed.asDict().get("events") or 0) if observed is not None else 0
 
 
 def _watermark(event_time: Mapping[str, str]) -> datetime | None:

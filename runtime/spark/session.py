@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 OLDEST_SPARK = (4, 1)
 OLDEST_JAVA = 17
+_TELLING = re.compile(r"Exception|Error|error:", re.ASCII)
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 DEFAULTS = {
     "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
@@ -98,21 +100,27 @@ def open_session(
     settings.update(conf)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    try:
-        with jvm_to_stderr():
-            return builder.getOrCreate()
-    except (PySparkException, RuntimeError, OSError) as error:
-        raise JobError(f"Spark did not start: {str(error).splitlines()[0]}") from error
+    with tempfile.NamedTemporaryFile("w+", prefix="cep-spark-", suffix=".log", errors="replace") as log:
+        try:
+            with jvm_output(2 if debug else log.fileno()):
+                return builder.getOrCreate()
+        except (PySparkException, RuntimeError, OSError) as error:
+            log.seek(0)
+            said = [line.strip() for line in log if _TELLING.search(line)]
+            raise JobError(f"Spark did not start: {said[0] if said else str(error).splitlines()[0]}") from error
 
 
 @contextmanager
-def jvm_to_stderr() -> Iterator[None]:
-    """Within, started processes write to stderr what they write to stdout: that is for matches."""
+def jvm_output(descriptor: int) -> Iterator[None]:
+    """Within, started processes write output and errors there: stdout is for matches, stderr for our own words."""
     sys.stdout.flush()
-    saved = os.dup(1)
-    os.dup2(2, 1)
+    sys.stderr.flush()
+    saved = os.dup(1), os.dup(2)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
     try:
         yield
     finally:
-        os.dup2(saved, 1)
-        os.close(saved)
+        for number, copy in zip((1, 2), saved, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)

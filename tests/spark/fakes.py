@@ -1,0 +1,121 @@
+"""State as Spark keeps it, in memory, with commit and roll-back: to test the processor without a cluster."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+
+from runtime.spark.blobs import from_blob
+from runtime.spark.layout import Layout
+from runtime.spark.pack import PLACE, Packer
+from runtime.spark.processor import Matcher
+from runtime.spark.unpack import Shape, to_rows
+
+
+class _Value:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def get(self) -> tuple[Any, ...] | None:
+        return self.store.now[self.store.slot].get("meta")
+
+    def update(self, value: tuple[Any, ...]) -> None:
+        self.store.now[self.store.slot]["meta"] = value
+
+
+class _Map:
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self.name = name
+
+    @property
+    def _values(self) -> dict[Any, Any]:
+        return self.store.now[self.store.slot].setdefault(self.name, {})
+
+    def getValue(self, key: Any) -> Any:  # noqa: N802
+        self.store.reads += 1
+        return self._values.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
+        self._values[key] = value
+
+    def removeKey(self, key: Any) -> None:  # noqa: N802
+        del self._values[key]
+
+
+class Store:
+    """The state of all slots; `commit` keeps what a batch did, `roll_back` forgets it."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, dict[str, Any]] = {}
+        self.now: dict[int, dict[str, Any]] = {}
+        self.slot = 0
+        self.reads = 0
+
+    def getValueState(self, name: str, schema: str) -> _Value:  # noqa: N802, ARG002
+        return _Value(self)
+
+    def getMapState(self, name: str, key: str, value: str) -> _Map:  # noqa: N802, ARG002
+        return _Map(self, name)
+
+    def commit(self) -> None:
+        self.kept = copy.deepcopy(self.now)
+
+    def roll_back(self) -> None:
+        self.now = copy.deepcopy(self.kept)
+
+
+class Timer:
+    def __init__(self, watermark: int | None) -> None:
+        self._millis = 0 if watermark is None else watermark // 1000
+
+    def getCurrentWatermarkInMs(self) -> int:  # noqa: N802
+        return self._millis
+
+
+def packed(layout: Layout, events: Mapping[str, pa.Table], place: Any) -> Iterator[dict[str, Any]]:
+    """The packed rows of a batch; `place(row, target)` stands in for the expression that Spark evaluates."""
+    for feed in layout.feeds:
+        table = events.get(feed.stream.name)
+        if table is None or table.num_rows == 0:
+            continue
+        rows = table.to_pylist()
+        table = table.select([name for name, _ in feed.columns])
+        for index, target in enumerate(feed.targets):
+            places = [place(feed.stream.name, row, target) for row in rows]
+            table = table.append_column(f"{PLACE}{index}", pa.array(places, pa.int32()))
+        packer = Packer(
+            stream=feed.stream.name,
+            time=feed.stream.time,
+            targets=tuple((target.slots, target.columns) for target in feed.targets),
+        )
+        for batch in packer(iter(table.to_batches())):
+            yield from batch.to_pylist()
+
+
+def run_batch(
+    matcher: Matcher, store: Store, rows: Sequence[Mapping[str, Any]], watermark: int | None
+) -> list[dict[str, Any]]:
+    """What the operator emits for a batch."""
+    matcher.init(store)  # type: ignore[arg-type]
+    out = []
+    for slot in sorted({row["slot"] for row in rows}):
+        store.slot = slot
+        store.now.setdefault(slot, {})
+        inputs = iter([Row(**row) for row in rows if row["slot"] == slot])
+        out += [row.asDict() for row in matcher.handleInputRows((slot,), inputs, Timer(watermark))]
+    return out
+
+
+def matches(rows: Sequence[Mapping[str, Any]], plans: Sequence[Any]) -> list[dict[str, Any]]:
+    shapes = {plan.pattern: Shape.of(plan) for plan in plans}
+    return [
+        match
+        for row in rows
+        if row["blob"] is not None
+        for match in to_rows(from_blob(row["blob"]), shapes[row["pattern"]]).to_pylist()
+    ]

@@ -1,0 +1,201 @@
+"""The log and the engines that are a cache of it, without a cluster."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from runtime.spark import cache
+from runtime.spark.layout import Layout, Member, layout
+from runtime.spark.processor import Matcher, PatternChangedError
+from tests.spark.fakes import Store, matches, packed, run_batch
+from tests.spark.helpers import CARD, JOB, START, compiled, cut, expected, ids, logins, shuffled, trans
+
+SECOND = 1_000_000
+
+
+def made(plans: Sequence[Any], buckets: int = 2, generation: int = 0) -> Layout:
+    streams = {stream.name: stream for plan in plans for stream in plan.streams}
+    return layout([Member(plan=plan, generation=generation) for plan in plans], streams, buckets)
+
+
+def place(stream: str, row: Mapping[str, Any], target: Any) -> int:
+    key = row["acc"] if stream == "Trans" else row["user"]
+    return int(key[1:]) % len(target.slots)
+
+
+def found(rows: Sequence[Mapping[str, Any]], plans: Sequence[Any]) -> Counter[str]:
+    return Counter(match["id"] for match in matches(rows, plans))
+
+
+def watermark_of(batches: Sequence[Mapping[str, pa.Table]]) -> int | None:
+    """As Spark has it: the least of the streams' newest times, less what they allow."""
+    newest: dict[str, int] = {}
+    for batch in batches:
+        for name, table in batch.items():
+            if table.num_rows:
+                last = max(table.column(0).cast(pa.int64()).to_pylist())
+                newest[name] = max(newest.get(name, 0), last)
+    return min(newest.values()) // 1000 * 1000 - 10 * SECOND if len(newest) == 2 else None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_matches_do_not_depend_on_batches_crashes_or_which_worker_runs_a_bucket(seed: int) -> None:
+    rng = random.Random(seed)
+    plans = compiled(JOB)
+    events = {"Trans": trans(400, seed), "Login": logins(120, seed)}
+    pieces = {
+        "Trans": cut(shuffled(events["Trans"], "ts", 9 * SECOND, seed), 8, seed),
+        "Login": cut(shuffled(events["Login"], "at", 9 * SECOND, seed), 8, seed + 1),
+    }
+    batches = [{name: pieces[name][i] for name in pieces} for i in range(8)]
+    parts = made(plans, rng.choice([1, 2, 3]))
+    store = Store()
+    workers: list[dict[Any, Any]] = [{}, {}, {}]
+    rows: list[dict[str, Any]] = []
+    for number, batch in enumerate(batches):
+        while True:
+            # A worker that was used before, or a new one.
+            cache._ENGINES = rng.choice(workers) if rng.random() < 0.9 else {}
+            result = run_batch(
+                Matcher(parts, "job"), store, list(packed(parts, batch, place)), watermark_of(batches[:number])
+            )
+            if rng.random() < 0.7:
+                break
+            store.roll_back()
+        store.commit()
+        rows += result
+    assert sum(row["late"] for row in rows) == 0
+    distinct = {plan.pattern for plan in plans if plan.distinct}
+    everything = Counter(match["id"] for match in matches(rows, plans) if match["pattern"] not in distinct)
+    bag = [plan for plan in plans if not plan.distinct]
+    assert everything == ids(expected(bag, events))
+    once = {match["id"] for match in matches(rows, plans) if match["pattern"] in distinct}
+    assert once == set(ids(expected([plan for plan in plans if plan.distinct], events)))
+
+
+def one_batch(matcher: Matcher, parts: Layout, store: Store, table: pa.Table, watermark: int | None = None) -> Any:
+    rows = run_batch(matcher, store, list(packed(parts, {"Trans": table}, place)), watermark)
+    store.commit()
+    return rows
+
+
+def test_an_engine_is_kept_between_batches_and_rebuilt_only_when_the_log_says_so() -> None:
+    plans = compiled(CARD)
+    parts = made(plans, 1)
+    store = Store()
+    cache._ENGINES = {}
+    first, second, third = cut(trans(90), 3, 3)
+    matcher = Matcher(parts, "job")
+    one_batch(matcher, parts, store, first)
+    (stats,) = [row for row in one_batch(matcher, parts, store, second) if row["pattern"] is None]
+    assert (stats["rebuilt"], stats["caught_up"]) == (0, 0)
+    run_batch(matcher, store, list(packed(parts, {"Trans": third}, place)), None)
+    store.roll_back()  # the batch failed after the engine had seen it
+    (stats,) = [row for row in one_batch(matcher, parts, store, third) if row["pattern"] is None]
+    assert (stats["rebuilt"], stats["caught_up"]) == (1, 2)
+
+
+def test_late_events_are_dropped_one_by_one_counted_and_not_logged() -> None:
+    plans = compiled(CARD)
+    parts = made(plans, 1)
+    store = Store()
+    cache._ENGINES = {}
+    table = trans(100)
+    rows = one_batch(Matcher(parts, "job"), parts, store, table, START + 10 * SECOND)
+    (stats,) = [row for row in rows if row["pattern"] is None]
+    assert stats["late"] == 20
+    assert stats["events"] == 80
+    cache._ENGINES = {}  # what is read from the log must be the same
+    again = one_batch(Matcher(parts, "job"), parts, store, trans(1).slice(0, 0), START + 10 * SECOND)
+    assert again == []
+    assert found(rows, plans) == ids(expected(plans, {"Trans": table.slice(20)}))
+
+
+def test_an_event_at_the_watermark_is_not_late() -> None:
+    plans = compiled(CARD)
+    parts = made(plans, 1)
+    cache._ENGINES = {}
+    rows = one_batch(Matcher(parts, "job"), parts, Store(), trans(5), START)
+    assert [row["late"] for row in rows if row["pattern"] is None] == [0]
+
+
+def test_the_log_holds_a_window_and_not_more() -> None:
+    plans = compiled(CARD)
+    parts = made(plans, 1)
+    store = Store()
+    cache._ENGINES = {}
+    sizes = []
+    table = trans(4000)
+    for number in range(40):
+        batch = table.slice(number * 100, 100)  # 50 seconds of events
+        watermark = START + number * 50 * SECOND - 10 * SECOND if number else None
+        rows = one_batch(Matcher(parts, "job"), parts, store, batch, watermark)
+        sizes.append(next(row["entries"] for row in rows if row["pattern"] is None))
+    assert max(sizes) <= 4
+    (slot,) = store.kept
+    assert len(store.kept[slot]["log"]) == len(store.kept[slot]["times"]) == sizes[-1]
+
+
+def test_a_pattern_that_is_added_later_sees_only_what_comes_then() -> None:
+    old, new = compiled(CARD), compiled(CARD.replace("CardTesting", "Other"))
+    store = Store()
+    cache._ENGINES = {}
+    first, second = cut(trans(120), 2, 5)
+    alone, both = made(old, 1), made([*old, *new], 1)
+    rows = one_batch(Matcher(alone, "job"), alone, store, first)
+    rows += one_batch(Matcher(both, "job2"), both, store, second)
+    whole = pa.concat_tables([first, second])
+    assert found(rows, [*old, *new]) == ids(expected(old, {"Trans": whole})) + ids(expected(new, {"Trans": second}))
+
+
+def test_removing_a_pattern_keeps_the_state_of_the_others() -> None:
+    stays, goes = compiled(CARD), compiled(CARD.replace("CardTesting", "Other"))
+    store = Store()
+    cache._ENGINES = {}
+    first, second = cut(trans(120), 2, 5)
+    both, alone = made([*stays, *goes], 1), made(stays, 1)
+    rows = one_batch(Matcher(both, "job"), both, store, first)
+    rows += one_batch(Matcher(alone, "job2"), alone, store, second)
+    mine = Counter(m["id"] for m in matches(rows, [*stays, *goes]) if m["pattern"] == "CardTesting")
+    assert mine == ids(expected(stays, {"Trans": trans(120)}))
+
+
+def test_a_changed_pattern_is_refused_or_starts_anew() -> None:
+    before, after = compiled(CARD), compiled(CARD.replace("> 400", "> 300"))
+    first, second = cut(trans(120), 2, 5)
+    store = Store()
+    cache._ENGINES = {}
+    parts, changed = made(before, 1), made(after, 1)
+    one_batch(Matcher(parts, "job"), parts, store, first)
+    with pytest.raises(PatternChangedError, match="`CardTesting` is not the one"):
+        one_batch(Matcher(changed, "job2"), changed, store, second)
+    store.roll_back()
+    rows = one_batch(Matcher(changed, "job2", "restart"), changed, store, second)
+    assert found(rows, after) == ids(expected(after, {"Trans": second}))
+
+
+def test_a_new_generation_forgets_what_the_old_one_saw() -> None:
+    plans = compiled(CARD)
+    first, second = cut(trans(120), 2, 5)
+    store = Store()
+    cache._ENGINES = {}
+    old, new = made(plans, 1), made(plans, 1, generation=1)
+    one_batch(Matcher(old, "job"), old, store, first)
+    rows = one_batch(Matcher(new, "job2"), new, store, second)
+    assert found(rows, plans) == ids(expected(plans, {"Trans": second}))
+
+
+def test_engines_of_stopped_jobs_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache._ENGINES = {}
+    now = [0.0]
+    monkeypatch.setattr(cache.time, "monotonic", lambda: now[0])
+    cache.keep(("old", 1, "p", 0), cache.Cached("engine", 0, 0, 0))
+    now[0] = cache.IDLE + 1
+    cache.keep(("new", 1, "p", 0), cache.Cached("engine", 0, 0, 0))
+    assert list(cache._ENGINES) == [("new", 1, "p", 0)]
