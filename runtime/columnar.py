@@ -70,9 +70,9 @@ def as_computed(array: Array) -> Array:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
-        return array.cast(pa.timestamp("us", tz="UTC") if pa.types.is_timestamp(array.type) else pa.duration("us")).cast(
-            pa.int64()
-        )
+        return array.cast(
+            pa.timestamp("us", tz="UTC") if pa.types.is_timestamp(array.type) else pa.duration("us")
+        ).cast(pa.int64())
     if pa.types.is_floating(array.type):
         return without_nan(array)
     return array
@@ -137,9 +137,11 @@ def _arithmetic(expr: Call, args: list[Array]) -> Array:
 
 def _exact(operation: Callable[..., Any], args: list[Array]) -> Array:
     """Redo an INT operation with Python's integers; what leaves 64 bits is NULL."""
-    length = max(len(arg) for arg in args if not isinstance(arg, pa.Scalar)) if any(
-        not isinstance(arg, pa.Scalar) for arg in args
-    ) else None
+    length = (
+        max(len(arg) for arg in args if not isinstance(arg, pa.Scalar))
+        if any(not isinstance(arg, pa.Scalar) for arg in args)
+        else None
+    )
     lists = [[arg.as_py()] * (length or 1) if isinstance(arg, pa.Scalar) else arg.to_pylist() for arg in args]
     values = []
     for row in zip(*lists, strict=True):
@@ -148,8 +150,8 @@ def _exact(operation: Callable[..., Any], args: list[Array]) -> Array:
     return pa.scalar(values[0], pa.int64()) if length is None else pa.array(values, pa.int64())
 
 
-def _divide(expr: Call, args: list[Array]) -> Array:
-    left, right = (arg.cast(pa.float64()) for arg in args)
+def _divide(_: Call, args: list[Array]) -> Array:
+    left, right = (arg.cast(pa.float64(), safe=False) for arg in args)  # beyond 2**53, the nearest DOUBLE
     return without_nan(pc.divide(left, _null_if_zero(right)))
 
 
@@ -241,7 +243,7 @@ def like_regex(pattern: str) -> str:
     return "^(?s:" + "".join(parts.get(char) or re.escape(char) for char in pattern) + ")$"
 
 
-def _like(expr: Call, args: list[Array]) -> Array:
+def _like(_: Call, args: list[Array]) -> Array:
     pattern = args[1].as_py()
     if pattern is None:
         return pa.scalar(None, pa.bool_())
