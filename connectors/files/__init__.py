@@ -91,11 +91,6 @@ class Input:
         """Whether the files can be read twice."""
         return all(str(path) != "-" and path.is_file() for path, _ in self.files)
 
-    @property
-    def compressed(self) -> bool:
-        """Whether the files hold more than their size says."""
-        return any(path.suffix.lower() in COMPRESSION or kind == "parquet" for path, kind in self.files)
-
     def only(self, column: str) -> Input:
         """The same files with one column wanted."""
         return Input(self.stream, self.files, tuple(item for item in self.columns if item[0] == column))

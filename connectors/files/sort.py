@@ -2,7 +2,7 @@
 
 Three ways, chosen by what the input is:
 
-* An input that fits into the memory allowed is read once and sorted there.
+* An input that fits into the memory allowed, as its first block lets expect, is read once and sorted there.
 * A larger one is read twice. The first reading decodes the event time alone and keeps, per block, the earliest time of
   everything after it. The second holds events back only until nothing earlier can follow: a sorted file streams
   straight through, one with local disorder needs a buffer of that size, and neither touches the disk.
@@ -135,18 +135,21 @@ class SortedInput:
         self._held: list[Chunk] = []
         self._held_bytes = 0
 
-    @property
-    def fits(self) -> bool:
-        """Whether the input surely fits into memory, with room to sort it."""
+    def fits(self, piece: Piece) -> bool:
+        """Whether the whole input should fit into memory, with room to sort it, judged by its first piece."""
         size = self.source.size
-        return size is not None and size * (10 if self.source.compressed else 1) <= self.memory // 3
+        return size is not None and size * piece.batch.nbytes <= self.memory // 3 * max(1, piece.read)
 
     def chunks(self) -> Iterator[Chunk]:
         """The events with their times, in order."""
         time = self.source.stream.time
-        minima = None if self.fits or not self.source.rereadable else self._look()
+        minima: Minima | None = None
+        looked = not self.source.rereadable
         for index, piece in self._pieces():
             batch = piece.batch
+            if not looked:
+                looked = True
+                minima = None if self.fits(piece) else self._look()
             if not batch.num_rows:
                 continue
             self._held.append((times_of(batch, time), batch))

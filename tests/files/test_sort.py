@@ -64,7 +64,6 @@ class TestAnInputLargerThanMemory:
     def test_in_order_streams_through_and_never_spills(self, tmp_path: Path) -> None:
         times = [n // 3 for n in range(5000)]
         reader = make(write(tmp_path / "e.jsonl", times), self.MEMORY)
-        assert not reader.fits
         held = 0
         numbers = []
         for _, batch in reader.chunks():
@@ -72,7 +71,7 @@ class TestAnInputLargerThanMemory:
             held = max(held, reader._held_bytes)
         assert numbers == list(range(5000))
         assert reader.spill.written == 0
-        assert held < 3000
+        assert held < 3000  # a block or so, and never the file
 
     def test_with_local_disorder_is_held_back_a_little_and_never_spills(self, tmp_path: Path) -> None:
         rng = random.Random(1)
@@ -125,7 +124,6 @@ class TestAnInputLargerThanMemory:
 def test_a_csv_without_its_event_time_is_read_as_events_without_a_time(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(5000)))
     reader = make(Input.find(STREAM, str(tmp_path / "e.csv")), 2000)
-    assert not reader.fits
     assert drain(reader) == ([LOWEST] * 5000, list(range(5000)))
 
 
