@@ -332,6 +332,7 @@ def _rows(rng: Rng, stream: Stream, count: int) -> list[Row]:
     edges = rng.choice((0.0, 0.0, 0.05))
     length = rng.choice((4, 8, 15, 60))
     step = rng.choice((SECOND, SECOND, SECOND // 2))
+    timed = rng.choice((1.0, 1.0, 0.95))
     rows: list[Row] = []
     for _ in range(count):
         if rows and rng.random() < 0.1:
@@ -339,7 +340,7 @@ def _rows(rng: Rng, stream: Stream, count: int) -> list[Row]:
             continue
         row: Row = {name: random_value(rng, type_, nulls=nulls, edges=edges) for name, type_ in stream.columns}
         if stream.time is not None:
-            row[stream.time] = EPOCH + rng.randint(0, length) * step
+            row[stream.time] = EPOCH + rng.randint(0, length) * step if rng.random() < timed else None
         rows.append(row)
     return rows
 

@@ -41,6 +41,8 @@ class EngineLike(Protocol):
     def enumerate(self) -> pa.RecordBatchReader: ...
     def count(self) -> int: ...
     def contains(self, match: Mapping[str, Any]) -> bool: ...
+    def stats(self) -> dict[str, Any]: ...
+    def _check(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,10 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """`order` is time, disorder (within the watermark), streams (one stream after another) or any (no watermark)."""
+    """`order` is time, disorder (within the watermark), late (beyond it), streams (one after another) or any.
+
+    `any` goes without a watermark. The events that `late` makes too late are to be dropped and counted.
+    """
 
     order: str
     batches: str
@@ -71,6 +76,8 @@ TREATMENTS = (
     Treatment("disorder", "random"),
     Treatment("disorder", "single", restore=True),
     Treatment("streams", "random"),
+    Treatment("late", "single"),
+    Treatment("late", "random", restore=True),
     Treatment("any", "whole", watermark=False),
     Treatment("any", "single", watermark=False),
     Treatment("any", "random", watermark=False, restore=True),
@@ -98,13 +105,13 @@ class Match:
 
 @dataclass(slots=True)
 class Outcome:
-    """All that came out, and what is needed to judge it."""
+    """All that came out, and what is needed to judge it: `pushed` leaves out the `late` events."""
 
     plan: Plan
     engine: EngineLike
     matches: list[Match] = field(default_factory=list)
     pushed: list[list[Arrival]] = field(default_factory=list)
-    watermarks: list[int | None] = field(default_factory=list)
+    late: int = 0
 
 
 # --- arrivals ------------------------------------------------------------------------------------------------------
@@ -127,7 +134,8 @@ def arrivals(streams: Sequence[Stream], events: Events, how: Treatment) -> list[
             due, span = draw.random(), 1.0
             if how.order != "any" and time is not None:
                 # Jitter of at most the allowed disorder: no event is older than newest - disorder when it comes.
-                due, span = int(time) + (0 if how.order == "time" else draw.randint(0, stream.watermark)), 5e6
+                jitter = {"time": 0, "late": 2 * stream.watermark + 4_000_000}.get(how.order, stream.watermark)
+                due, span = int(time) + draw.randint(0, jitter), 5e6
             key = (place if how.order == "streams" else 0, due, draw.random())
             keyed.append((key, (1, stream.name, row)))
             if how.retract and draw.random() < 0.3:
@@ -198,10 +206,17 @@ def read(reader: pa.RecordBatchReader, plan: Plan, push: int = 0) -> list[Match]
     ]
 
 
+def _is_late(stream: Stream, row: Row, watermark: int | None) -> bool:
+    """Whether an event is older than what an earlier push said is complete."""
+    time = row[stream.time] if stream.time is not None else None
+    return watermark is not None and time is not None and int(time) < watermark
+
+
 def run(maker: Maker, plan: Plan, streams: Sequence[Stream], events: Events, how: Treatment) -> Outcome:
     """Push the events the way the treatment says."""
     by_name = {stream.name: stream for stream in streams}
     newest: dict[str, int] = {}
+    watermark: int | None = None
     outcome = Outcome(plan, maker.start(plan))
     for number, chunk in enumerate(chunks(arrivals(streams, events, how), how)):
         batch = {}
@@ -210,14 +225,17 @@ def run(maker: Maker, plan: Plan, streams: Sequence[Stream], events: Events, how
             signs = [sign for sign, stream, _ in chunk if stream == name] if how.retract else None
             batch[name] = record_batch(by_name[name], rows, signs)
             if (time := by_name[name].time) is not None:
-                newest[name] = max([newest.get(name, -(2**62)), *(int(row[time] or 0) for row in rows)])
-        watermark = None
+                times = [int(row[time]) for row in rows if row[time] is not None]
+                if times:
+                    newest[name] = max([newest.get(name, times[0]), *times])
+        known = [arrival for arrival in chunk if not _is_late(by_name[arrival[1]], arrival[2], watermark)]
         if how.watermark and newest and len(newest) == len(streams):
             watermark = min(newest[name] - by_name[name].watermark for name in newest)
         reader = outcome.engine.push(batch, watermark)
         outcome.matches += read(reader, plan, number)
-        outcome.pushed.append(chunk)
-        outcome.watermarks.append(watermark)
+        outcome.pushed.append(known)
+        outcome.late += len(chunk) - len(known)
         if how.restore and _decide(how, "restore", chunk[-1][1], chunk[-1][2], number % 2).random() < 0.4:
             outcome.engine = maker.restore(plan, outcome.engine.snapshot())
+        outcome.engine._check()
     return outcome

@@ -74,6 +74,8 @@ class Judge:
             stops.add(Random(how.seed).randint(1, pushes - 1))
         for stop in sorted(stops):
             self._matches(outcome, stop, how)
+        if (late := outcome.engine.stats()["late"]) != outcome.late:
+            raise Disagreement(f"{late} events counted as late, {outcome.late} are")
         self._ids_of(outcome, how)
         if not how.watermark or self.plan.window is None:
             self._pull(outcome)
@@ -132,7 +134,7 @@ class Judge:
             what = match.fields if self.plan.distinct else _with_times(match)
             if fields.setdefault(match.id, what) != what:
                 raise Disagreement(f"id {match.id.hex()} stands for {fields[match.id]} and for {what}")
-        if how.retract:
+        if how.retract or how.order == "late":
             return
         if self._ids is None:
             self._ids = fields

@@ -35,11 +35,14 @@ class ReferenceEngine:
         self.pattern = pattern
         self.events: dict[str, list[dict[str, Any]]] = {}
         self.known: Counter[Key] = Counter()
+        self.watermark: int | None = None
+        self.late = 0
 
     def _now(self) -> Counter[Key]:
         found: Counter[Key] = Counter()
         for bound in combinations(self.pattern, self.events):
-            times = [bound[v.name].get(v.stream.time) for v in self.pattern.variables if v.stream.time is not None]
+            known = (bound[v.name].get(v.stream.time) for v in self.pattern.variables if v.stream.time is not None)
+            times = [time for time in known if time is not None]
             values = (evaluate(expr, bound) for _, expr in self.pattern.fields)
             fields = tuple(v + 0.0 if isinstance(v, float) else v for v in values)  # one zero, as it is one value
             if self.pattern.distinct:
@@ -56,7 +59,8 @@ class ReferenceEngine:
             found[key] += 1
         return found
 
-    def push(self, batch: Mapping[str, pa.RecordBatch], watermark: int | None = None) -> pa.RecordBatchReader:  # noqa: ARG002 - keeps all
+    def push(self, batch: Mapping[str, pa.RecordBatch], watermark: int | None = None) -> pa.RecordBatchReader:
+        time_of = {v.stream.name: v.stream.time for v in self.pattern.variables}
         has_sign = False
         for stream, rows in batch.items():
             columns = {name: plain(rows.column(i)) for i, name in enumerate(rows.schema.names)}
@@ -64,11 +68,16 @@ class ReferenceEngine:
             has_sign = has_sign or signs is not None
             for i in range(rows.num_rows):
                 event = {name: None if (v := values[i]) != v else v for name, values in columns.items()}  # no NaN
+                time = event.get(time_of[stream])
+                if self.watermark is not None and time is not None and time < self.watermark:
+                    self.late += 1
+                    continue
                 kept = self.events.setdefault(stream, [])
                 if signs is None or signs[i] > 0:
                     kept.append(event)
                 else:
                     kept.remove(event)
+        self.watermark = watermark
         now = self._now()
         new, gone = now - self.known, self.known - now
         self.known = now
@@ -93,7 +102,7 @@ class ReferenceEngine:
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
     def snapshot(self) -> bytes:
-        return pickle.dumps((self.pattern, self.events, self.known))
+        return pickle.dumps((self.events, self.known, self.watermark, self.late))
 
     def enumerate(self) -> pa.RecordBatchReader:
         return self._reader([(1, key) for key in self.known], has_sign=False)
@@ -105,11 +114,17 @@ class ReferenceEngine:
         wanted = tuple(match[name] for name, _ in self.pattern.fields)
         return any(key[2] == wanted for key in self.known)
 
+    def stats(self) -> dict[str, Any]:
+        return {"late": self.late}
+
+    def _check(self) -> None:
+        """Nothing is derived, so nothing can be inconsistent."""
+
 
 def reference_maker(pattern: Pattern, cls: type[ReferenceEngine] = ReferenceEngine) -> Maker:
     def restore(plan: Plan, data: bytes) -> ReferenceEngine:
         engine = cls(plan, pattern)
-        _, engine.events, engine.known = pickle.loads(data)
+        engine.events, engine.known, engine.watermark, engine.late = pickle.loads(data)
         return engine
 
     return Maker(lambda plan: cls(plan, pattern), restore)
@@ -119,7 +134,8 @@ class ForgetsOnRestore(ReferenceEngine):
     """Loses the newest event of each stream in a snapshot."""
 
     def snapshot(self) -> bytes:
-        return pickle.dumps((self.pattern, {name: rows[:-1] for name, rows in self.events.items()}, self.known))
+        fewer = {name: rows[:-1] for name, rows in self.events.items()}
+        return pickle.dumps((fewer, self.known, self.watermark, self.late))
 
 
 class ShortWindow(ReferenceEngine):
@@ -165,4 +181,14 @@ class NeverRetracts(ReferenceEngine):
         return super()._now() | self.known
 
 
-FAULTY = (ForgetsOnRestore, ShortWindow, TiesAreOrdered, DropsDuplicates, IdsByArrival, NeverRetracts)
+class KeepsLateEvents(ReferenceEngine):
+    """Counts late events and lets them match."""
+
+    def push(self, batch: Mapping[str, pa.RecordBatch], watermark: int | None = None) -> pa.RecordBatchReader:
+        kept, self.watermark = self.watermark, None
+        reader = super().push(batch, watermark)
+        self.watermark = watermark if watermark is not None else kept
+        return reader
+
+
+FAULTY = (KeepsLateEvents, ForgetsOnRestore, ShortWindow, TiesAreOrdered, DropsDuplicates, IdsByArrival, NeverRetracts)
