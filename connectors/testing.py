@@ -61,7 +61,7 @@ def cache_directory() -> Path:
 
 
 def fetch_broker() -> Path:
-    """The directory with the broker's jars, fetched with Maven where it is not there; `KafkaFailureError` says why not."""
+    """The directory with the broker's jars, fetched with Maven the first time; `KafkaFailureError` says why not."""
     home = cache_directory()
     jars = home / "jars"
     if jars.is_dir():

@@ -3,10 +3,11 @@
 Found by experiment (librdkafka 2.16). It has: produce and fetch with keys, headers and timestamps, compression,
 idempotent and transactional producers, earliest and latest offsets, topics made when first used. It does not have:
 isolation (`read_committed` sees aborted records), fencing, offsets by time (answered with "none", which reads as the
-end), creating, enlarging or deleting topics by request, deleting records, retention, anything that outlives the process.
+end), creating, enlarging or deleting topics by request, deleting records, retention, anything that outlives the
+process.
 
 Topics with a chosen number of partitions are made through librdkafka's own test interface, which its shared library
-exports; where that library cannot be found (a build that links it statically) they get the default of 4.
+exports. A build of confluent_kafka that links it statically has no such library: starting says so.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class BuiltInCluster:
         self._library = _library()
         error = ctypes.create_string_buffer(512)
         settings = self._library.rd_kafka_conf_new()
-        for name, value in {b"bootstrap.servers": b"127.0.0.1:1", b"log_level": b"0"}.items():
-            self._library.rd_kafka_conf_set(settings, name, value, error, len(error))
+        for setting, value in {b"bootstrap.servers": b"127.0.0.1:1", b"log_level": b"0"}.items():
+            self._library.rd_kafka_conf_set(settings, setting, value, error, len(error))
         self._client = self._library.rd_kafka_new(_PRODUCER, settings, error, len(error))
         if not self._client:
             raise KafkaFailureError(f"cannot start the built-in cluster: {error.value.decode()}")
