@@ -74,7 +74,7 @@ class Prepared:
 
 def prepare(job: Job, plans: Sequence[Plan]) -> Prepared:
     """Compare the job with its checkpoint and look at its ends, before Spark is started; writes the manifest."""
-    from runtime.spark.detect import make_layout, plans_of
+    from runtime.spark.dataflow import make_layout, plans_of
 
     ordered = plans_of(plans)
     old = manifests.load(job.checkpoint)
@@ -89,7 +89,7 @@ def prepare(job: Job, plans: Sequence[Plan]) -> Prepared:
 
 def start(prepared: Prepared, spark: SparkSession) -> StreamingQuery:
     """Start the query. Raises `JobError` where a stream does not fit."""
-    from runtime.spark.detect import packed_matches
+    from runtime.spark.dataflow import packed_matches
 
     job = prepared.job
     frames = _frames(prepared, spark)
@@ -193,7 +193,7 @@ def kafka_config(job: Job) -> KafkaConfig:
 
 
 def _frames(prepared: Prepared, spark: SparkSession) -> dict[str, DataFrame]:
-    from runtime.spark.detect import make_layout
+    from runtime.spark.dataflow import make_layout
 
     job = prepared.job
     made = make_layout(prepared.plans, job.inputs, prepared.manifest.buckets, {})
@@ -224,7 +224,7 @@ def _frames(prepared: Prepared, spark: SparkSession) -> dict[str, DataFrame]:
 
 
 def _writer(prepared: Prepared, found: DataFrame, spark: SparkSession) -> Any:
-    from runtime.spark.detect import unpacked
+    from runtime.spark.dataflow import unpacked
 
     job = prepared.job
     if job.out == "-":

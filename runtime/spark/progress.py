@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
-from runtime.spark.detect import METRICS
+from runtime.spark.dataflow import METRICS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

@@ -1,4 +1,4 @@
-"""`detect`: patterns over DataFrames, as a DataFrame of matches. The whole dataflow is in this file.
+"""`runtime.spark.detect`: patterns over DataFrames, as a DataFrame of matches. The whole dataflow is in this file.
 
     events ─ watermark ─ project, filter, bucket (JVM) ─ pack ─┐
     events ─ watermark ─ project, filter, bucket (JVM) ─ pack ─┴ union ─ group by slot: engines ─ unpack ─ matches
