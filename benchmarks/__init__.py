@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks.<name>`. Each prints one table and keeps its results as JSON."""

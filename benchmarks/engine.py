@@ -1,0 +1,149 @@
+"""The engine by itself, input already in Arrow, next to DuckDB evaluating the SQL over the same data in the same run.
+
+    python -m benchmarks.engine [--only NAME ...] [--json FILE]
+
+Every measurement runs in a process of its own (peak memory is the process's), the best of `--repeat` runs counts.
+DuckDB computes the whole answer at once from all the data, on one thread and on all; the engine takes batches in order
+and delivers each match when its last event is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import facts
+from benchmarks.workloads import ENGINE, Workload
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def run_engine(workload: Workload) -> dict[str, Any]:
+    """Push everything, read every match."""
+    import cep
+    import runtime
+
+    plan = next(iter(cep.compile(workload.pattern).values()))
+    data = workload.data()
+    engine = runtime.Engine(plan)
+    base = peak()
+    matches = 0
+    started = time.perf_counter()
+    if workload.batch is None:
+        for found in engine.push(data):
+            matches += found.num_rows
+    else:
+        (stream,) = data
+        for batch in data[stream].to_batches(max_chunksize=workload.batch):
+            watermark = batch.column("ts")[-1].value
+            for found in engine.push(batch, watermark):
+                matches += found.num_rows
+    seconds = time.perf_counter() - started
+    measured = measured_as(workload, matches, seconds, base)
+    started = time.perf_counter()
+    measured["count"] = engine.count()
+    measured["count_seconds"] = time.perf_counter() - started
+    return measured
+
+
+def run_duckdb(workload: Workload, threads: int) -> dict[str, Any]:
+    """Run the SQL and fetch all batches."""
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": threads})
+    data = workload.data()
+    for name, table in data.items():
+        connection.register(name, table)
+    base = peak()
+    matches = 0
+    started = time.perf_counter()
+    reader = connection.execute(workload.sql).to_arrow_reader(1 << 16)
+    for batch in reader:
+        matches += batch.num_rows
+    return measured_as(workload, matches, time.perf_counter() - started, base)
+
+
+def peak() -> int:
+    """The largest resident size of this process so far, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> dict[str, Any]:
+    """One result row."""
+    events = workload.events
+    return {
+        "workload": workload.name,
+        "events": events,
+        "matches": matches,
+        "seconds": seconds,
+        "events_per_second": events / seconds,
+        "matches_per_second": matches / seconds,
+        "peak_rss_bytes": peak(),
+        "rss_over_data_bytes": max(0, peak() - base),
+    }
+
+
+WAYS = {"cep": run_engine, "duckdb-1": lambda w: run_duckdb(w, 1), "duckdb-2": lambda w: run_duckdb(w, 2)}
+
+
+def in_own_process(workload: str, way: str, timeout: float) -> dict[str, Any]:
+    """Run one measurement in a fresh interpreter."""
+    command = [sys.executable, "-m", "benchmarks.engine", "--one", workload, way]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return {"workload": workload, "failed": f"more than {timeout:.0f} s"}
+    if done.returncode:
+        return {"workload": workload, "failed": (done.stderr.strip().splitlines() or ["killed"])[-1][:200]}
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def main() -> None:
+    """Run the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", help="names of workloads, e.g. 'W1 sparse' Q4")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=300)
+    parser.add_argument("--json", type=Path, default=RESULTS / "engine.json")
+    parser.add_argument("--one", nargs=2, metavar=("WORKLOAD", "WAY"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    workloads = {w.name: w for w in ENGINE}
+    if options.one:
+        print(json.dumps(WAYS[options.one[1]](workloads[options.one[0]])))
+        return
+    names = options.only or list(workloads)
+    rows: list[dict[str, Any]] = []
+    print(f"{'workload':<12}{'engine':<10}{'matches':>14}{'seconds':>9}{'events/s':>13}{'matches/s':>13}{'peak MB':>9}")
+    for name in names:
+        for way in WAYS:
+            runs = [in_own_process(name, way, options.timeout) for _ in range(options.repeat)]
+            good = [run for run in runs if "failed" not in run]
+            best = min(good, key=lambda run: run["seconds"]) if good else runs[0]
+            rows.append({"engine": way, **best})
+            print(f"{name:<12}{way:<10}" + row(best), flush=True)
+    options.json.parent.mkdir(exist_ok=True)
+    options.json.write_text(json.dumps({"machine": facts(), "results": rows}, indent=1) + "\n")
+    counts = {name: {r.get("matches") for r in rows if r["workload"] == name} - {None} for name in names}
+    if different := [name for name, found in counts.items() if len(found) > 1]:
+        sys.exit(f"the engines disagree on {', '.join(different)}")
+
+
+def row(result: dict[str, Any]) -> str:
+    """The figures of one line."""
+    if "failed" in result:
+        return f"  {result['failed']}"
+    return (
+        f"{result['matches']:>14,}{result['seconds']:>9.3f}{result['events_per_second']:>13,.0f}"
+        f"{result['matches_per_second']:>13,.0f}{result['peak_rss_bytes'] / 2**20:>9.0f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
