@@ -27,7 +27,9 @@ class StreamBatch:
 
     __slots__ = ("columns", "length", "signs", "times")
 
-    def __init__(self, columns: dict[str, Any], length: int, times: np.ndarray | None, signs: np.ndarray | None) -> None:
+    def __init__(
+        self, columns: dict[str, Any], length: int, times: np.ndarray | None, signs: np.ndarray | None
+    ) -> None:
         self.columns = columns
         self.length = length
         self.times = times
@@ -45,7 +47,9 @@ def read_batch(plan: Plan, batch: Any) -> dict[str, StreamBatch]:
         raise BatchError(f"expected a RecordBatch, a Table or a dict of them, found {type(batch).__name__}")
     known = {stream.name for stream in plan.streams}
     if unknown := [name for name in batch if name not in known]:
-        raise BatchError(f"pattern {plan.pattern} does not read stream {unknown[0]}; it reads {', '.join(sorted(known))}")
+        raise BatchError(
+            f"pattern {plan.pattern} does not read stream {unknown[0]}; it reads {', '.join(sorted(known))}"
+        )
     return {name: _read_stream(plan, name, data) for name, data in batch.items() if data.num_rows}
 
 

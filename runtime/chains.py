@@ -2,8 +2,8 @@
 
 On a chain edge a child must be earlier than its parent and share its key, so the partners of a parent row are a prefix
 of a group sorted by time, and along that prefix best starts rise: the best partner is the last one. The best start of a
-row is then the smaller of its own time and, for each child edge, the best start of the last row before it. In time order
-it is worked out once, on arrival, and never changes; a late row raises those after it, up the tree.
+row is then the smaller of its own time and, for each child edge, the best start of the last row before it. In time
+order it is worked out once, on arrival, and never changes; a late row raises those after it, up the tree.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ class Chains:
         for edge in plan.edges:
             if leaves[edge.parent].best is None or not edge.chain:
                 continue
-            self._children[edge.parent].append(
-                next(s for s in steps if (s.via, s.var) == (edge.parent, edge.child))
-            )
+            self._children[edge.parent].append(next(s for s in steps if (s.via, s.var) == (edge.parent, edge.child)))
             self._parent[edge.child] = edge.parent
             self._up[edge.child] = next(s for s in steps if (s.via, s.var) == (edge.child, edge.parent))
 
@@ -52,7 +50,7 @@ class Chains:
     def _best(self, var: str, rows: np.ndarray) -> np.ndarray:
         leaf = self._leaves[var]
         assert leaf.time is not None
-        best = leaf.time.view()[rows]
+        best = leaf.time.at(rows)
         for step in self._children[var]:
             child = self._leaves[step.var]
             index = child.indexes[step.index]

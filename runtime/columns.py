@@ -47,6 +47,11 @@ class Growable:
         """The filled part; valid until the next `extend`, and never changed by it."""
         return self._data[: self.size]
 
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """The values of some rows, copied."""
+        values: np.ndarray = self._data[: self.size][rows]
+        return values
+
     @property
     def nbytes(self) -> int:
         """Bytes held, spare room included."""
@@ -158,11 +163,11 @@ class StringColumn:
         total = len(rows) if repeats is None else int(repeats.sum())
         if last - first <= max(1024, 2 * total):
             dictionary = self._slice(first, last)
-            codes = (rows - first).astype(np.int32)
+            codes: np.ndarray = (rows - first).astype(np.int32)
         else:
-            distinct, codes = np.unique(rows, return_inverse=True)
+            distinct, places = np.unique(rows, return_inverse=True)
             dictionary = self._gather(distinct)
-            codes = codes.astype(np.int32)
+            codes = places.astype(np.int32)
         mask = None
         if self._valid is not None:
             valid = self._valid.view()[rows]
@@ -195,9 +200,13 @@ def text_array(offsets: np.ndarray, data: np.ndarray) -> Any:
     """An Arrow string array over a byte buffer; through 64-bit offsets where 32 are too few."""
     size = len(offsets) - 1
     if int(offsets[-1]) < 2**31:
-        return pa.Array.from_buffers(pa.string(), size, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)])
+        return pa.Array.from_buffers(
+            pa.string(), size, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+        )
     offsets = np.ascontiguousarray(offsets)
-    return pa.Array.from_buffers(pa.large_string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(pa.string())
+    return pa.Array.from_buffers(pa.large_string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(data)]).cast(
+        pa.string()
+    )
 
 
 def number_codes(codes: np.ndarray) -> Any:

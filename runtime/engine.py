@@ -38,7 +38,8 @@ class Engine:
     """Maintains one pattern's matches under insertions, expiry and deletions.
 
     >>> import cep, pyarrow as pa
-    >>> plan = cep.compile("STREAM T (k INT, x INT); PATTERN P AND(T a, T b) WHERE a.k = b.k AND a.x < b.x UNBOUNDED;")["P"]
+    >>> text = "STREAM T (k INT, x INT); PATTERN P AND(T a, T b) WHERE a.k = b.k AND a.x < b.x UNBOUNDED;"
+    >>> plan = cep.compile(text)["P"]
     >>> engine = Engine(plan)
     >>> engine.push(pa.table({"k": [1, 1, 2], "x": [5, 7, 9]})).read_all().select(["a.x", "b.x"]).to_pylist()
     [{'a.x': 5, 'b.x': 7}]

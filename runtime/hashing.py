@@ -55,9 +55,7 @@ def hash_array(array: Any) -> Lanes:
         )
         both = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
         return _with_nulls(array, (both[:, 0].copy(), both[:, 1].copy()))
-    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
-        array = array.cast(pa.int64())
-    elif pa.types.is_boolean(array.type):
+    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type) or pa.types.is_boolean(array.type):
         array = array.cast(pa.int64())
     bits = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).view(np.uint64)
     return _with_nulls(array, (mix(bits), mix(bits ^ np.uint64(0xD6E8FEB86659FD93))))
@@ -82,7 +80,7 @@ def combine(start: tuple[int, int], columns: list[Lanes], length: int) -> Lanes:
 
 
 def with_ordinal(lanes: Lanes, ordinal: np.ndarray) -> Lanes:
-    """Tell equal events apart: the k-th one of equal content gets its own fingerprint (the first keeps the plain one)."""
+    """Tell equal events apart: the k-th of equal content gets its own fingerprint (the first keeps the plain one)."""
     if not ordinal.any():
         return lanes
     step = ordinal.astype(np.uint64)

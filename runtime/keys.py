@@ -36,7 +36,8 @@ class KeySpace:
             if number is None:
                 number = numbers[value] = len(numbers)
             codes.append(number)
-        return np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+        result: np.ndarray = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+        return result
 
     def __len__(self) -> int:
         return len(self._numbers)

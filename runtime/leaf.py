@@ -156,20 +156,20 @@ class Leaf:
         if not signature:
             return np.zeros(len(rows), dtype=np.int64)
         if len(signature) == 1:
-            return self._keys[signature[0]].view()[rows]
-        return self._groups[signature].view()[rows]
+            return self._keys[signature[0]].at(rows)
+        return self._groups[signature].at(rows)
 
     def key(self, name: str, rows: np.ndarray) -> np.ndarray:
         """The number of one key."""
-        return self._keys[name].view()[rows]
+        return self._keys[name].at(rows)
 
     def compared(self, expr: Expr, rows: np.ndarray) -> np.ndarray:
         """The values of an expression that some range compares."""
         if isinstance(expr, Col) and _is_number(expr):
             column = self.columns[expr.attr]
             assert isinstance(column, NumberColumn)
-            return column.values.view()[rows]
-        return self._compared[expr].view()[rows]
+            return column.values.at(rows)
+        return self._compared[expr].at(rows)
 
     def best_starts(self) -> np.ndarray:
         """The best start of every row; a row without children is its own."""
@@ -210,7 +210,5 @@ def _dtype(expr: Expr) -> Any:
 def _compared(plan: Plan, var: str) -> Iterable[Expr]:
     """Everything that an index of this variable sorts by, or that a range takes from it."""
     found = [index.sort for index in plan.indexes if index.var == var and index.sort is not None]
-    found += [
-        r.bound for t in plan.triggers for step in t.steps for r in step.ranges if variables(r.bound) == {var}
-    ]
+    found += [r.bound for t in plan.triggers for step in t.steps for r in step.ranges if variables(r.bound) == {var}]
     return dict.fromkeys(found)

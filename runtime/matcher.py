@@ -1,9 +1,9 @@
 """Delta enumeration: all matches that contain given rows of one variable, in bounded chunks.
 
-A `Partial` is a set of partial matches, held column-wise: for each bound variable an array of rows, and the times of the
-earliest and latest event so far. A step turns each partial match into one contiguous range of an index (two or three
-bisections for all of them at once), and the ranges into longer partial matches. Ranges of later steps are probed as soon
-as they can be, so that a partial match that lacks any partner is dropped before it is multiplied.
+A `Partial` is a set of partial matches, held column-wise: for each bound variable an array of rows, and the times of
+the earliest and latest event so far. A step turns each partial match into one contiguous range of an index (two or
+three bisections for all of them at once), and the ranges into longer partial matches. Ranges of later steps are probed
+as soon as they can be, so that a partial match that lacks any partner is dropped before it is multiplied.
 
 Windows need no predicate: if all events so far lie within the window, the next one must lie between `latest - window`
 and `earliest + window`, which is one more bound on an index sorted by time. On a *chain* the lower bound is put on the
@@ -88,7 +88,18 @@ class _Bound:
 class Matcher:
     """Finds the matches of new rows of one trigger."""
 
-    __slots__ = ("_chunk", "_known", "_leaves", "_operations", "_plan", "_spaces", "_steps", "_timed", "_trigger", "_window")
+    __slots__ = (
+        "_chunk",
+        "_known",
+        "_leaves",
+        "_operations",
+        "_plan",
+        "_spaces",
+        "_steps",
+        "_timed",
+        "_trigger",
+        "_window",
+    )
 
     def __init__(
         self,
@@ -152,7 +163,7 @@ class Matcher:
             return None
         if leaf.time is None:
             return np.full(len(rows), DEAD, dtype=np.int64)
-        return leaf.time.view()[rows]
+        return leaf.time.at(rows)
 
     def _expand(self, partial: Partial, number: int, floor: int | None) -> Iterator[Partial]:
         if partial.size == 0:

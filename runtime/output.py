@@ -1,7 +1,7 @@
 """Matches as Arrow record batches: built column by column, one batch per chunk.
 
-Columns: `_id` (16 bytes), `_start` and `_end` (earliest and latest event time), `_sign` where the input was signed, then
-one column per field. Text comes dictionary-encoded: a match repeats its events' text, and only codes are copied.
+Columns: `_id` (16 bytes), `_start` and `_end` (earliest and latest event time), `_sign` where the input was signed,
+then one column per field. Text comes dictionary-encoded: a match repeats its events' text, and only codes are copied.
 """
 
 from __future__ import annotations
@@ -110,5 +110,3 @@ class Output:
 def number_signs(size: int, sign: int) -> Any:
     """A column of one sign."""
     return pa.array(np.full(size, sign, dtype=np.int8))
-
-

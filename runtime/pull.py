@@ -145,5 +145,3 @@ def _equal(array: Any, value: Any) -> np.ndarray:
         array = array.cast(pa.int64())
     mask = pc.equal(array, pa.scalar(value).cast(array.type))
     return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
-
-

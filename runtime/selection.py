@@ -66,7 +66,9 @@ class Selection:
         """Some of the selected events, by position."""
         chosen = pa.array(rows)
         part = object.__new__(Selection)
-        part._stream = StreamBatch({n: self.column(n).take(chosen) for n in self._stream.columns}, len(rows), None, None)
+        part._stream = StreamBatch(
+            {n: self.column(n).take(chosen) for n in self._stream.columns}, len(rows), None, None
+        )
         part.length = len(rows)
         part._mask = None
         part.signs = None

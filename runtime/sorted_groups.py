@@ -14,6 +14,7 @@ Not guaranteed: an order among rows with equal sort keys in one group (they stan
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,13 +53,25 @@ def spread(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    at: np.ndarray = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    return at
 
 
 class SortedGroups:
     """See the module's text. `dtype` is that of the sort key, None for order of arrival."""
 
-    __slots__ = ("_capacity", "_end", "_keys", "_length", "_operations", "_rows", "_start", "largest", "size", "smallest")
+    __slots__ = (
+        "_capacity",
+        "_end",
+        "_keys",
+        "_length",
+        "_operations",
+        "_rows",
+        "_start",
+        "largest",
+        "size",
+        "smallest",
+    )
 
     def __init__(self, dtype: Any, operations: Operations) -> None:
         self._start = np.zeros(0, dtype=np.int64)
@@ -157,7 +170,7 @@ class SortedGroups:
 
     def _keep(self, touched: np.ndarray, first_keys: np.ndarray | None) -> np.ndarray:
         """How many rows of each group stand before its first new row."""
-        keep = self._length[touched]
+        keep: np.ndarray = self._length[touched]
         if first_keys is None or self._keys is None:
             return keep
         filled = np.flatnonzero(keep > 0)
@@ -215,7 +228,8 @@ class SortedGroups:
         if by is None and len(low) and bool((low == low[0]).all()) and bool((high == high[0]).all()):
             assert keys is not None
             start = int(low[0])
-            return start + np.searchsorted(keys[start : int(high[0])], values, side=side)  # type: ignore[call-overload]
+            found: np.ndarray = np.searchsorted(keys[start : int(high[0])], values, side=side)  # type: ignore[call-overload]
+            return start + found
         if by is None and len(low) <= _FEW:
             assert keys is not None
             return np.array(
@@ -244,7 +258,8 @@ class SortedGroups:
     def rows_at(self, positions: np.ndarray) -> np.ndarray:
         """The rows at positions of the arena."""
         self._operations.visited += len(positions)
-        return self._rows[positions]
+        rows: np.ndarray = self._rows[positions]
+        return rows
 
     def last_keys(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which groups have rows, and the largest key of each of those. O(1) a group."""
@@ -276,7 +291,7 @@ class SortedGroups:
         assert (self._length <= self._capacity).all(), "a group outgrew its block"
         assert int(self._length.sum()) == self.size, "size is the sum of the groups"
         blocks = sorted((int(self._start[g]), int(self._capacity[g])) for g in used)
-        for (a, capacity), (b, _) in zip(blocks, blocks[1:], strict=False):
+        for (a, capacity), (b, _) in pairwise(blocks):
             assert a + capacity <= b, "blocks overlap"
         for g in used:
             if self._keys is not None:
