@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -61,27 +61,27 @@ def read_files(
     where = _absolute(files.path)
     if kind == "parquet":
         schema = _parquet_schema(spark, where, columns)
-        reader, where = _one_file(reader, where)
-        return reader.schema(schema).parquet(where)
+        where, only = _one_file(where)
+        return reader.options(**only).schema(schema).parquet(where)
     if "://" in files.path and not files.path.startswith("file://"):
         raise JobError(
             f"{files.path}: {kind} files must be on a file system that is mounted everywhere; Parquet may not"
         )
-    reader, where = _one_file(reader, where)
-    listing = reader.format("binaryFile").schema(_LISTING).load(where).select("path")
+    where, only = _one_file(where)
+    listing = reader.options(**only).format("binaryFile").schema(_LISTING).load(where).select("path")
     if stream is None:
         return listing
     decoder = Decoder(stream=stream, columns=tuple(columns), kind=files.kind, on_error=files.on_error)
     return listing.mapInArrow(decoder, ", ".join(f"{quote(name)} {SPARK_TYPES[type_]}" for name, type_ in columns))
 
 
-def _one_file(reader: Any, where: str) -> tuple[Any, str]:
+def _one_file(where: str) -> tuple[str, dict[str, str]]:
     """A streaming source reads directories only: a single file is its directory and a filter by name."""
     path = Path(where)
     if not path.is_file():
-        return reader, where
+        return where, {}
     name = "".join("\\" + char if char in "\\*?[]{}" else char for char in path.name)
-    return reader.option("pathGlobFilter", name), str(path.parent)
+    return str(path.parent), {"pathGlobFilter": name}
 
 
 def _absolute(path: str) -> str:
