@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,8 +40,11 @@ class Unit:
     sources: dict[str, Source]
 
 
-def load(source: Source, diagnostics: Diagnostics) -> Unit:
-    """Parse `source` and follow its imports, depth first. One parse per file; no limit on the depth of a chain."""
+def load(source: Source, diagnostics: Diagnostics, texts: Mapping[str, str] | None = None) -> Unit:
+    """Parse `source` and follow its imports, depth first. One parse per file; no limit on the depth of a chain.
+
+    `texts` holds, by absolute path without links, files as an editor has them: they are not read from disk.
+    """
     main = parse(source, diagnostics)
     identity = _identity(source.name)
     loaded = {identity}
@@ -70,7 +73,10 @@ def load(source: Source, diagnostics: Diagnostics) -> Unit:
         if identity in loaded:
             continue
         loaded.add(identity)
-        text = _read_import(name, statement, diagnostics)
+        if texts is not None and identity in texts:
+            text: Source | None = Source(name, texts[identity].removeprefix("\ufeff"))
+        else:
+            text = _read_import(name, statement, diagnostics)
         if text is None:
             continue
         sources[text.name] = text

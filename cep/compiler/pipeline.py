@@ -1,4 +1,4 @@
-"""The pipeline: source → parse → resolve and type-check → normalise → GCQ → reduce (GYO) → join tree → plan.
+"""The pipeline: source → parse → resolve and type-check → normalise → GCQ → reduce (GYO) → join tree → place → plan.
 
 Passes up to `lint` report to one list of diagnostics and recover; the rest cannot fail on a pattern that they passed.
 """
@@ -14,8 +14,9 @@ from cep.compiler.decompose import decompose
 from cep.compiler.gcq import gcq
 from cep.compiler.join_tree import join_tree
 from cep.compiler.lint import lint
-from cep.compiler.load import load
+from cep.compiler.load import Unit, load
 from cep.compiler.normalise import normalise
+from cep.compiler.place import place
 from cep.compiler.plan import plan
 from cep.compiler.rank import rank
 from cep.compiler.reduce import reduce
@@ -46,7 +47,11 @@ class Result:
 def compile_source(source: Source) -> Result:
     """Compile a file and what it imports. Never raises for anything a user can write."""
     diagnostics = Diagnostics()
-    unit = load(source, diagnostics)
+    return compile_unit(load(source, diagnostics), diagnostics)
+
+
+def compile_unit(unit: Unit, diagnostics: Diagnostics) -> Result:
+    """Compile a file that is loaded; `diagnostics` holds what was found on the way."""
     scope = resolve(unit, diagnostics)
     patterns = check(unit, scope, diagnostics)
     for pattern in patterns:
@@ -88,7 +93,9 @@ def plan_query(query: GCQ) -> Plan:
     if not verdict.acyclic:
         return plan(query, verdict, places, None, None, decompose(query.shape))
     tree = join_tree(query.shape, reduce(query.shape, places))
-    return plan(query, verdict, places, tree, atom_tree(query.shape, tree, places), ())
+    atoms = atom_tree(query.shape, tree, places)
+    query, tree = place(query, tree, atoms)
+    return plan(query, verdict, places, tree, atoms, ())
 
 
 def _has_error_in(pattern: Pattern, diagnostics: Diagnostics) -> bool:
