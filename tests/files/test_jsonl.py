@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -245,3 +246,7 @@ def test_the_fast_reader_agrees_with_the_exact_one(
             assert row[name] == record.get(name)
         if record.get("amnt") is not None:
             assert math.isclose(float(record["amnt"]), float(row["amnt"]), rel_tol=1e-15)  # type: ignore[arg-type]
+
+
+def test_zstandard(read: Read) -> None:
+    assert [row["n"] for row in read(pa.compress(b'{"n": 1}\n', "zstd", asbytes=True), "events.jsonl.zst")] == [1]
