@@ -54,7 +54,7 @@ def generate() -> Feed:
     for why, (transfers, gap) in close_calls.items():
         for number, (source, target, amount) in enumerate(transfers):
             transfer(2 * DAY + number * gap, f"{why} {source}", f"{why} {target}", amount)
-        for account in range(3):
+        for account in sorted({source for source, _, _ in transfers}):
             feed.decoy("CircularTransfers", first=f"{why} {account}")
     return feed
 

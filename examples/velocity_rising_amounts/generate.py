@@ -24,7 +24,7 @@ def generate() -> Feed:
         payment(HOUR + minute * MINUTE, "pushed-1", amount)
     feed.plant("RisingAmounts", card="pushed-1", lowest=10.0, highest=210.0)
 
-    # Five rising payments hold five rising fours; ordinary ones between them do not hide them.
+    # Seven payments hold nine rising fours: what lies between the steps does not hide them.
     for minute, amount in ((0, 10.0), (1, 20.0), (2, 12.0), (3, 40.0), (4, 80.0), (5, 75.0), (6, 300.0)):
         payment(6 * HOUR + minute * MINUTE, "pushed-2", amount)
     feed.plant("RisingAmounts", 9, card="pushed-2", highest=300.0)
