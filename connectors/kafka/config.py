@@ -94,15 +94,15 @@ class KafkaConfig:
 
     def redact(self, text: str) -> str:
         """A text without the secrets of these settings, resolved ones included."""
+        secrets = set()
         for name, value in self.properties:
-            if not is_secret(name):
-                continue
-            shown = [] if _REFERENCE.fullmatch(value) else [value]
-            with suppress(KafkaFailureError):  # the reference itself may be the problem that is being reported
-                shown.append(_resolve(name, value))
-            for secret in shown:
-                if secret:
-                    text = text.replace(secret, MASK)
+            if is_secret(name):
+                if not _REFERENCE.fullmatch(value):
+                    secrets.add(value)
+                with suppress(KafkaFailureError):  # the reference itself may be the problem that is being reported
+                    secrets.add(_resolve(name, value))
+        for secret in sorted(secrets - {""}, key=len, reverse=True):
+            text = text.replace(secret, MASK)
         return text
 
     def __repr__(self) -> str:

@@ -1,8 +1,9 @@
 """Dead letters: records that could not be used go to `<topic>.dlq` as they were, with headers that say why.
 
-Key, value, headers and timestamp are those of the original, byte for byte, its headers first. The headers added are
-those of Kafka Connect, which the usual tools read: `__connect.errors.topic`, `.partition`, `.offset`, `.stage`,
-`.exception.message`.
+Key, value and headers are those of the original, byte for byte, its headers first. The headers added are those of Kafka
+Connect, which the usual tools read: `__connect.errors.topic`, `.partition`, `.offset`, `.stage`, `.exception.message`;
+and `.timestamp`, the original's in milliseconds: the letter itself carries the time it was written, or retention would
+remove the letters of old events at once.
 
 `DeadLetters` waits until the broker has every letter, so a batch is not counted as done before. A batch that is run
 again sends its letters again; topic, partition and offset tell repeats. `record_of` makes a record that
@@ -30,7 +31,7 @@ _LARGEST = 64 << 20
 
 
 class DeadLetter(NamedTuple):
-    """A record that could not be used, and why. `timestamp` is in milliseconds, 0 where there is none."""
+    """A record that could not be used, and why. `timestamp` is its own, in milliseconds, 0 where it has none."""
 
     topic: str
     partition: int
@@ -57,8 +58,10 @@ def record_of(letter: DeadLetter) -> Record:
         "stage": letter.stage,
         "exception.message": letter.reason[:_LONGEST_REASON],
     }
+    if letter.timestamp > 0:
+        why["timestamp"] = str(letter.timestamp)
     added = tuple((PREFIX + name, text.encode()) for name, text in why.items())
-    return Record(letter.key, letter.value, (*letter.headers, *added), letter.topic + SUFFIX, letter.timestamp)
+    return Record(letter.key, letter.value, (*letter.headers, *added), letter.topic + SUFFIX)
 
 
 class DeadLetters:
@@ -115,7 +118,6 @@ class DeadLetters:
                     record.key,
                     on_delivery=self._delivered,
                     headers=list(record.headers),
-                    timestamp=record.timestamp,
                 )
             except BufferError:  # noqa: PERF203 - a full queue is the ordinary case
                 producer.poll(0.1)

@@ -115,7 +115,7 @@ class TransactionalPublisher:
             return
         from confluent_kafka import Producer
 
-        ensure_topics(self.config, [self.marker_topic], settings=MARKER_SETTINGS)
+        ensure_topics(self.config, [self.marker_topic], settings=MARKER_SETTINGS, timeout=min(15.0, self.patience))
         settings = self.config.client(_DEFAULTS, transactional_id=f"cep-{self.job_id}")
         producer = Producer(settings, logger=logger)
         self._producer = producer
