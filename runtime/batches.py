@@ -50,11 +50,17 @@ def read_batch(plan: Plan, batch: Any) -> dict[str, StreamBatch]:
         raise BatchError(
             f"pattern {plan.pattern} does not read stream {unknown[0]}; it reads {', '.join(sorted(known))}"
         )
-    return {name: _read_stream(plan, name, data) for name, data in batch.items() if data.num_rows}
+    for name, data in batch.items():
+        if not isinstance(data, (pa.RecordBatch, pa.Table)):
+            raise BatchError(f"stream {name}: expected a RecordBatch or a Table, found {type(data).__name__}")
+    return {name: _read_stream(plan, name, data) for name, data in batch.items()}
 
 
 def _read_stream(plan: Plan, name: str, data: Any) -> StreamBatch:
     present = set(data.schema.names)
+    if len(present) < len(data.schema.names):
+        twice = next(column for column in data.schema.names if data.schema.names.count(column) > 1)
+        raise BatchError(f"stream {name}: the batch has several columns called {twice}")
     columns: dict[str, Any] = {}
     for attr, type_ in plan.needed_columns(name):
         if attr not in present:

@@ -7,7 +7,8 @@ applied (trap 6.2 and 6.3 of idris.md). Deletions go first and mirror this.
 State is logical: an event stays readable until compaction, but no match ever depends on whether it has happened. Memory
 is linear in the events of the window: when more rows are dead than alive, the leaves are rebuilt from those alive.
 
-Not guaranteed: that an engine can be used after an exception other than `BatchError`; restore a snapshot then.
+Not guaranteed: that an engine can be used after an exception other than `BatchError`, or after a reader was dropped
+half-way; it says so, and a snapshot brings it back.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Engine:
         "_matchers",
         "_open",
         "_output",
+        "_pushes",
         "_spaces",
         "counters",
         "operations",
@@ -72,6 +74,7 @@ class Engine:
         self._chunk = chunk
         self._open = False
         self._broken = False
+        self._pushes = 0
         self._compact_at = _COMPACT_AT
         self._alive: Alive | None = None
         self._reset()
@@ -115,12 +118,16 @@ class Engine:
         self.counters["late"] += sum(int(self._late(stream).sum()) for stream in streams.values())
         schema = self._output.signed_schema if signed else self._output.schema
         self._open = True
+        self._pushes += 1
         generator = self._apply(parts, deletions, signed, watermark)
         return pa.RecordBatchReader.from_batches(schema, generator)
 
     def _check_usable(self) -> None:
-        if self._broken:
-            raise RuntimeError("this engine failed while applying a batch: restore it from a snapshot")
+        if self._broken and not self._open:
+            raise RuntimeError(
+                "the last batch was not applied to its end (an error, or a reader dropped half-way): "
+                "restore the engine from a snapshot"
+            )
         if self._open:
             raise RuntimeError("the matches of the last push have not been read to the end: read_all() them first")
 
@@ -150,8 +157,17 @@ class Engine:
         signed: bool,
         watermark: int | None,
     ) -> Iterator[Any]:
-        """Delete, insert leaf by leaf, then move the watermark. Marks the engine broken if left half-way."""
-        self._broken = True
+        """Apply the batch as its matches are read; the engine is broken if that ends half-way."""
+        try:
+            self._broken = True
+            yield from self._change(parts, deletions, signed)
+            self._advance(watermark)
+            self._broken = False
+        finally:
+            self._open = False
+
+    def _change(self, parts: dict[str, Selection], deletions: dict[str, np.ndarray], signed: bool) -> Iterator[Any]:
+        """Delete, then insert leaf by leaf."""
         if any(len(rows) for rows in deletions.values()):
             yield from self._delete(deletions)
         for trigger in self.plan.triggers:
@@ -167,10 +183,6 @@ class Engine:
                 if batch is not None:
                     self.counters["matches"] += batch.num_rows
                     yield batch
-        if watermark is not None:
-            self._advance(watermark)
-        self._broken = False
-        self._open = False
 
     def _emit(self, partial: Partial, sign: int | None) -> Any | None:
         if self._alive is not None:
@@ -245,27 +257,48 @@ class Engine:
             return None
         return self.watermark - self.plan.window
 
-    def _advance(self, watermark: int) -> None:
-        if self.watermark is None or watermark > self.watermark:
-            self.watermark = watermark
-        if self._alive is not None:
-            self._alive.prune(self.watermark)
+    @property
+    def expired(self) -> int:
+        """Rows that have left the window, whether they are still stored or not. O(rows stored)."""
         horizon = self.horizon
+        leaves = self._leaves.values()
+        return self.counters["expired"] + sum(len(leaf.live(None)) - len(leaf.live(horizon)) for leaf in leaves)
+
+    def _advance(self, watermark: int | None) -> None:
+        if watermark is not None and (self.watermark is None or watermark > self.watermark):
+            self.watermark = watermark
+        if self._alive is not None and self.watermark is not None:
+            self._alive.prune(self.watermark)
+        self._compact()
+
+    def _compact(self) -> None:
+        """Rebuild the leaves where most of their rows have expired or been deleted. Amortised O(1) a row."""
         stored = sum(leaf.size for leaf in self._leaves.values())
-        if horizon is not None and stored > self._compact_at:
-            live = {var: leaf.live(horizon) for var, leaf in self._leaves.items()}
-            alive = sum(len(rows) for rows in live.values())
-            if stored > 2 * alive:
-                self.counters["expired"] += stored - alive
-                snapshot.reload(self, snapshot.extract(self, live))
-            self._compact_at = max(_COMPACT_AT, 2 * alive)
+        if stored <= self._compact_at:
+            return
+        live = {var: leaf.live(self.horizon) for var, leaf in self._leaves.items()}
+        alive = sum(len(rows) for rows in live.values())
+        if stored > 2 * alive:
+            self.counters["expired"] = self.expired
+            snapshot.reload(self, snapshot.extract(self, live))
+        self._compact_at = max(_COMPACT_AT, 2 * alive)
 
     # --- pull ------------------------------------------------------------------------------------------------------
 
     def enumerate(self) -> pa.RecordBatchReader:
         """All current matches: every event at or after the horizon, where there is one. Read before the next push."""
         self._check_usable()
-        return pa.RecordBatchReader.from_batches(self._output.schema, pull.enumerate_matches(self))
+        return pa.RecordBatchReader.from_batches(self._output.schema, self._current(self._pushes))
+
+    def _current(self, pushes: int) -> Iterator[Any]:
+        found = pull.enumerate_matches(self)
+        while True:
+            if self._pushes != pushes:
+                raise RuntimeError("the engine was pushed to before its matches were read: enumerate() again")
+            batch = next(found, None)
+            if batch is None:
+                return
+            yield batch
 
     def count(self) -> int:
         """How many `enumerate` would give, without building them. O(state · log) for acyclic plans without checks."""
@@ -295,11 +328,9 @@ class Engine:
         """What the engine holds and has done."""
         horizon = self.horizon
         live = {var: len(leaf.live(horizon)) for var, leaf in self._leaves.items()}
-        stored = {var: leaf.size for var, leaf in self._leaves.items()}
-        expired = self.counters["expired"] + sum(stored.values()) - sum(live.values())
         return {
             **self.counters,
-            "expired": expired,
+            "expired": self.expired,
             "watermark": self.watermark,
             "tuples": live,
             "indexes": [

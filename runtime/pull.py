@@ -143,5 +143,10 @@ def _equal(array: Any, value: Any) -> np.ndarray:
         return np.asarray(array.is_null().to_numpy(zero_copy_only=False))
     if pa.types.is_timestamp(array.type) and isinstance(value, int):
         array = array.cast(pa.int64())
-    mask = pc.equal(array, pa.scalar(value).cast(array.type))
+    try:
+        wanted = pa.scalar(value).cast(array.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
+        # A value that the column's type cannot hold is in no match.
+        return np.zeros(len(array), dtype=np.bool_)
+    mask = pc.equal(array, wanted)
     return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))

@@ -70,7 +70,7 @@ def dump(engine: Engine) -> bytes:
         "plan": engine.plan.key,
         "pattern": engine.plan.pattern,
         "watermark": engine.watermark,
-        "counters": engine.counters,
+        "counters": {**engine.counters, "expired": engine.expired},
         "leaves": list(batches),
         "sizes": [len(part) for part in parts],
     }
