@@ -351,13 +351,15 @@ def make(rng: Rng) -> Case:
     has_time = streams[0].time is not None
     count = rng.choice((2, 2, 2, 3, 3, 3, 4, 4, 5))
     variables = [Variable(name=name, stream=rng.choice(streams), span=NOWHERE) for name in "abcde"[:count]]
-    tree = _body(rng, variables, has_time)
-    written = _conditions(rng, variables)
+    # What users write most: a plain sequence on one key, the fields of an end or two.
+    classic = has_time and rng.random() < 0.25
+    tree: Tree = ("SEQ", list(variables)) if classic else _body(rng, variables, has_time)
+    written = _conditions(rng, variables) if not classic else [_filter(rng, v) for v in variables if rng.random() < 0.2]
 
     shared = sorted(set.intersection(*({n for n, t in v.stream.columns if n != "ts"} for v in variables)))
     types = {name: {v.stream.type_of(name) for v in variables} for name in shared}
     usable = [name for name in shared if len(types[name]) == 1]
-    partition = (rng.choice(usable),) if usable and rng.random() < 0.2 else ()
+    partition = (rng.choice(usable),) if usable and rng.random() < (0.8 if classic else 0.2) else ()
     if partition and len(usable) > 1 and rng.random() < 0.2:
         partition = tuple(rng.sample(usable, 2))
     implied = [
@@ -377,8 +379,10 @@ def make(rng: Rng) -> Case:
         window = rng.choice(WINDOWS)
         clause = f"WITHIN {duration(window)}"
 
-    fields, returned = _fields(rng, variables)
-    distinct = bool(returned) and rng.random() < 0.35
+    ends = [rng.choice(variables), *rng.sample(variables, 1)] if classic else variables
+    fields, returned = _fields(rng, variables if rng.random() < 0.1 else ends)
+    fields = fields if returned else [(str(col), col) for variable in variables for col in _columns(variable)]
+    distinct = bool(returned) and rng.random() < (0.6 if classic else 0.35)
     lines = [*map(_stream_text, streams), "", f"PATTERN P {_body_text(tree)}"]
     if written:
         lines.append("  WHERE " + "\n    AND ".join(_conjunct(expr, rng) for expr in written))

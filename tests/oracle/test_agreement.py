@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,22 @@ def test_engine_and_duckdb_agree_on_two_thousand_cases_under_all_treatments(bloc
         case = seeded(seed)
         try:
             verify(maker(case), DATABASE, case, chosen(seed, None))
+        except Disagreement as problem:
+            raise Disagreement(f"seed {seed}: {problem}") from None
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_engine_and_duckdb_agree_when_every_limit_is_tiny(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of three matches, compaction and pruning all the time: what large streams do, on small ones."""
+    if Engine is None:
+        pytest.skip("there is no engine yet")
+    monkeypatch.setattr("runtime.engine._COMPACT_AT", 4)
+    monkeypatch.setattr("runtime.distinct._PRUNE_AT", 1)
+    tiny = Maker(partial(Engine, chunk=3), Engine.restore)
+    for seed in range(1000 + block * BLOCK, 1000 + (block + 1) * BLOCK):
+        case = seeded(seed)
+        try:
+            verify(tiny, DATABASE, case, chosen(seed, 4))
         except Disagreement as problem:
             raise Disagreement(f"seed {seed}: {problem}") from None
 
