@@ -154,14 +154,17 @@ _PRECEDENCE = {"or": 1, "and": 2, "not": 3} | dict.fromkeys(COMPARISONS, 4) | {
 def duration_text(micros: int) -> str:
     """A duration in the largest unit that divides it.
 
-    >>> duration_text(3_600_000_000), duration_text(90_000_000), duration_text(1_500)
-    ('1 HOUR', '90 SECONDS', '1.5 MILLISECONDS')
+    >>> duration_text(3_600_000_000), duration_text(90_000_000), duration_text(3_599_999_999)
+    ('1 HOUR', '90 SECONDS', '3599999.999 MILLISECONDS')
     """
     for size, unit in _DURATION_UNITS:
         if micros and micros % size == 0:
             count = micros // size
             return f"{count} {unit}" + ("" if count == 1 else "S")
-    return "0 SECONDS" if micros == 0 else f"{micros / 1000:g} MILLISECONDS"
+    if micros == 0:
+        return "0 SECONDS"
+    whole, rest = divmod(abs(micros), 1000)
+    return f"{'-' if micros < 0 else ''}{whole}.{rest:03d}".rstrip("0") + " MILLISECONDS"
 
 
 def timestamp_text(micros: int) -> str:

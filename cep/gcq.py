@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cep.expr import Call, Expr
+from cep.expr import Call, Col, Expr
 from cep.hypergraph import Query
 from cep.model import Pattern, Stream
 from cep.types import Type
@@ -43,7 +43,7 @@ class GCQ:
     """A pattern as a query. `inequalities` are written with `<` or `<=`, each side over one atom.
 
     `shape` is what the GYO reduction sees: predicate names are `theta0`, `theta1`, … in the order of
-    `inequalities + predicates`.
+    `inequalities + predicates`. `attributes` gives the variable of every attribute.
     """
 
     pattern: Pattern
@@ -53,6 +53,7 @@ class GCQ:
     predicates: tuple[Expr, ...]
     output: tuple[str, ...]
     window: int | None
+    attributes: tuple[tuple[Col, str], ...]
     shape: Query
 
     def theta(self, name: str) -> Expr:

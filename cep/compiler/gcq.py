@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cep.compiler.normalise import Normal, oriented
-from cep.expr import Call, Col, Const, Expr, columns, rewrite, variables
+from cep.expr import INEQUALITIES, Call, Col, Expr, columns, rewrite, variables
 from cep.gcq import GCQ, GcqAtom, GcqVariable
 from cep.hypergraph import Atom, Predicate, Query
 from cep.types import Type
@@ -39,8 +39,8 @@ def gcq(normal: Normal) -> GCQ:
         used = variables(reduced)
         if len(used) <= 1:
             filters[next(iter(used), names[0])].append(reduced)
-        elif _is_inequality(reduced):
-            inequalities.append(oriented(reduced))  # type: ignore[arg-type] # _is_inequality says it is a Call
+        elif (inequality := as_inequality(reduced)) is not None:
+            inequalities.append(inequality)
         else:
             predicates.append(reduced)
     _copy_filters(filters, classes, names)
@@ -75,6 +75,7 @@ def gcq(normal: Normal) -> GCQ:
         predicates=tuple(predicates),
         output=output,
         window=normal.window,
+        attributes=tuple((col, name) for col, name in name_of.items() if isinstance(col, Col)),
         shape=shape,
     )
 
@@ -87,12 +88,12 @@ def _is_join(expr: Expr) -> bool:
     return len(left) == len(right) == 1 and left != right
 
 
-def _is_inequality(expr: Expr) -> bool:
-    """A comparison whose sides use one variable each, and not the same."""
-    if not (isinstance(expr, Call) and expr.op in ("<", "<=", ">", ">=")):
-        return False
+def as_inequality(expr: Expr) -> Call | None:
+    """A comparison whose sides use one variable each, and not the same, written with `<` or `<=`; else None."""
+    if not (isinstance(expr, Call) and expr.op in INEQUALITIES):
+        return None
     left, right = map(variables, expr.args)
-    return len(left) == len(right) == 1 and left != right
+    return oriented(expr) if len(left) == len(right) == 1 and left != right else None
 
 
 @dataclass(slots=True)
@@ -114,9 +115,16 @@ class _Classes:
         return list({id(members): members for members in self.of.values()}.values())
 
     def representative(self, members: list[Expr], var: str) -> Expr | None:
-        """The member that stands for the class on an atom: a plain attribute where there is one."""
-        own = [expr for expr in members if var in variables(expr)]
-        return next((expr for expr in own if isinstance(expr, Col)), own[0] if own else None)
+        """The member that stands for the class on an atom: a plain attribute where there is one.
+
+        Among several, the one that most atoms have under the same name: that makes partition keys. Then by name.
+        """
+
+        def order(expr: Expr) -> tuple[bool, int, str]:
+            same = sum(isinstance(e, Col) and isinstance(expr, Col) and e.attr == expr.attr for e in members)
+            return not isinstance(expr, Col), -same, str(expr)
+
+        return min((expr for expr in members if var in variables(expr)), key=order, default=None)
 
     def filters(self) -> Iterable[Expr]:
         """Where a class has two members on one atom, they must be equal there."""
@@ -129,16 +137,15 @@ class _Classes:
                         yield Call("=", (first, other), Type.BOOLEAN)
 
     def on(self, expr: Expr, var: str) -> Expr | None:
-        """The expression with every attribute replaced by an equal one of `var`; None where one has none."""
+        """The expression with every attribute replaced by what equals it on `var`; None where nothing does."""
         missing = False
 
         def swap(node: Expr) -> Expr:
             nonlocal missing
             if isinstance(node, Col) and node.var != var:
-                for member in self.of.get(node, ()):
-                    if isinstance(member, Col) and member.var == var and member.type is node.type:
-                        return member
-                missing = True
+                member = self.representative(self.of.get(node, []), var)
+                missing = missing or member is None
+                return node if member is None else member
             return node
 
         swapped = rewrite(expr, swap)
@@ -159,22 +166,33 @@ def _copy_filters(filters: dict[str, list[Expr]], classes: _Classes, names: list
     """A filter that only looks at join attributes holds for all atoms that share them."""
     originals = [(var, expr) for var, exprs in filters.items() for expr in exprs]
     for var, expr in originals:
-        if not variables(expr) or isinstance(expr, Const):
+        if not variables(expr):
             continue
         for name in names:
-            if name != var and (copied := classes.on(expr, name)) is not None and copied not in filters[name]:
+            copied = classes.on(expr, name) if name != var else None
+            if copied is not None and copied not in filters[name] and not _says_nothing(copied):
                 filters[name].append(copied)
+
+
+def _says_nothing(expr: Expr) -> bool:
+    """Whether a copied filter asks that something equals itself: joins ask for non-NULL anyway."""
+    return isinstance(expr, Call) and expr.op == "=" and expr.args[0] == expr.args[1]
 
 
 def _variables(normal: Normal, classes: _Classes) -> tuple[tuple[GcqVariable, ...], dict[Expr, str]]:
     """All variables of the query, and the variable of each attribute."""
     result: list[GcqVariable] = []
     name_of: dict[Expr, str] = {}
+    taken = {f"{variable.name}.{attr}" for variable in normal.pattern.variables for attr, _ in variable.stream.columns}
     done: set[int] = set()
 
     def add(members: list[Expr], type_: Type) -> None:
-        first = next((expr for expr in members if isinstance(expr, Col)), members[0])
-        name = str(first)
+        name = next((str(expr) for expr in members if isinstance(expr, Col)), None)
+        if name is None:
+            # Only computed members: their texts can be those of attributes (a cast is not written), names must not be.
+            texts = [str(expr) for expr in members]
+            name = next((text for text in texts if text not in taken), " = ".join(texts))
+        taken.add(name)
         by_atom = {}
         for variable in normal.pattern.variables:
             own = classes.representative(members, variable.name)
@@ -196,7 +214,7 @@ def _variables(normal: Normal, classes: _Classes) -> tuple[tuple[GcqVariable, ..
     for members in classes.all():
         if id(members) not in done:
             done.add(id(members))
-            add(members, members[0].type)
+            add(sorted(members, key=lambda e: _place(e, normal)), members[0].type)
     return tuple(result), name_of
 
 

@@ -3,20 +3,22 @@
 NOT is pushed to the comparisons, ANDs are split, BETWEEN and the like are gone already. A comparison of times is
 brought to *difference form*, each side over one variable, constants on the right: `l.ts - s1.ts <= 1 HOUR` becomes
 `l.ts <= s1.ts + 1 HOUR`. The order that `SEQ` asks for joins the conditions as `a.ts < b.ts`. A bound on last minus
-first is recognised as the window. What other comparisons imply is dropped: a dropped predicate cannot make a query
-cyclic.
+first is recognised as the window. What the window or other comparisons imply is dropped: a dropped predicate cannot
+make a query cyclic.
 
 Only TIMESTAMP and DURATION arithmetic is moved around: on INT it could change what overflows, on DOUBLE what rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from cep.expr import (
     COMPARISONS,
     FLIPPED,
+    INEQUALITIES,
     NEGATED,
     Call,
     Col,
@@ -31,6 +33,7 @@ from cep.model import Pattern
 from cep.types import Type
 
 _TIMES = (Type.TIMESTAMP, Type.DURATION)
+_Weight: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +52,12 @@ def normalise(pattern: Pattern) -> Normal:
     order = [Call("<", (times[a], times[b]), Type.BOOLEAN) for a, b in pattern.order]
     exprs = [e for e in map(_difference_form, [*order, *written]) if not (isinstance(e, Const) and e.value is True)]
     exprs = list(dict.fromkeys(exprs))
-    window, exprs = _extract_window(exprs, times, pattern.window)
-    return Normal(pattern=pattern, conditions=tuple(_drop_implied(exprs)), window=window)
+    window = pattern.window
+    # An event without a time never leaves a window: where there is one, none can be recognised.
+    timed = tuple(times.values()) if 1 < len(times) == len(pattern.variables) else ()
+    if timed:
+        window, exprs = _extract_window(exprs, timed, window)
+    return Normal(pattern=pattern, conditions=tuple(_drop_implied(exprs, timed, window)), window=window)
 
 
 def _push_not(expr: Expr, negate: bool) -> Expr:
@@ -129,69 +136,73 @@ class _Bound:
     left: Expr
     right: Expr
     limit: int
-    strict: bool
+    strict: bool = False
 
     @property
-    def weight(self) -> tuple[int, int]:
+    def weight(self) -> _Weight:
         """Comparable tightness: a smaller weight is a tighter bound."""
         return self.limit, -int(self.strict)
 
 
 def _bound(expr: Expr) -> _Bound | None:
     """Read an inequality between two variables as a bound on a difference; None for anything else."""
-    if not (isinstance(expr, Call) and expr.op in ("<", "<=", ">", ">=")):
+    if not (isinstance(expr, Call) and expr.op in INEQUALITIES and _spans_two(expr)):
         return None
-    left, right = expr.args if expr.op in ("<", "<=") else (expr.args[1], expr.args[0])
-    if len(variables(left)) != 1 or len(variables(right)) != 1 or variables(left) == variables(right):
-        return None
+    left, right = oriented(expr).args
     (left, a), (right, b) = split_shift(left), split_shift(right)
     return _Bound(left, right, b - a, expr.op in ("<", ">"))
 
 
-def _tightest(bounds: Iterable[_Bound]) -> dict[tuple[Expr, Expr], tuple[int, int]]:
-    """All-pairs tightest implied bounds (Floyd–Warshall over at most a few dozen terms)."""
-    best: dict[tuple[Expr, Expr], tuple[int, int]] = {}
-    for bound in bounds:
-        pair = (bound.left, bound.right)
-        best[pair] = min(best.get(pair, bound.weight), bound.weight)
-    terms = list(dict.fromkeys(term for pair in best for term in pair))
-    for middle in terms:
-        for left in terms:
-            if (first := best.get((left, middle))) is None:
+def _equality(expr: Expr) -> tuple[_Bound, ...]:
+    """Read an equality between two variables as the two bounds that it stands for; none for anything else."""
+    if not (isinstance(expr, Call) and expr.op == "=" and _spans_two(expr)):
+        return ()
+    (left, a), (right, b) = map(split_shift, expr.args)
+    return _Bound(left, right, b - a), _Bound(right, left, a - b)
+
+
+def _spans_two(expr: Call) -> bool:
+    """Whether each side uses one variable, and not the same."""
+    left, right = map(variables, expr.args)
+    return len(left) == len(right) == 1 and left != right
+
+
+def _from(start: Expr, bounds: Sequence[_Bound]) -> dict[Expr, _Weight]:
+    """The tightest implied `start - x <= weight` for every x (Bellman–Ford; bounds times the longest chain of them)."""
+    best: dict[Expr, _Weight] = {start: (0, 0)}
+    for _ in bounds:
+        changed = False
+        for bound in bounds:
+            if (base := best.get(bound.left)) is None or bound.right == start:
                 continue
-            for right in terms:
-                if (second := best.get((middle, right))) is None or left == right:
-                    continue
-                weight = (first[0] + second[0], min(first[1], second[1]))
-                if weight < best.get((left, right), (weight[0] + 1, 0)):
-                    best[left, right] = weight
+            weight = (base[0] + bound.limit, min(base[1], -int(bound.strict)))
+            if bound.right not in best or weight < best[bound.right]:
+                best[bound.right] = weight
+                changed = True
+        if not changed:
+            break
     return best
 
 
-def _extract_window(
-    exprs: list[Expr], times: dict[str, Col], window: int | None
-) -> tuple[int | None, list[Expr]]:
+def _extract_window(exprs: list[Expr], times: Sequence[Col], window: int | None) -> tuple[int | None, list[Expr]]:
     """Take out every bound on (last event - first event), and tighten the window by it.
 
-    First and last are those that the order makes first and last; without a unique one of each there is no window here.
-    A strict bound `< d` is the window `d` minus one microsecond.
+    First and last are those that the order makes first and last (several where they are at one time); without them
+    there is no window here. A strict bound `< d` is the window `d` minus one microsecond.
     """
-    if len(times) < 2:
-        return window, exprs
-    implied = _tightest(b for b in map(_bound, exprs) if b is not None)
+    known = [b for b in map(_bound, exprs) if b is not None] + [b for expr in exprs for b in _equality(expr)]
+    below = {time: _from(time, known) for time in times}
 
     def not_later(a: Col, b: Col) -> bool:
-        weight = implied.get((a, b))
-        return a == b or (weight is not None and weight <= (0, 0))
+        weight = below[a].get(b)
+        return weight is not None and weight <= (0, 0)
 
-    firsts = [t for t in times.values() if all(not_later(t, other) for other in times.values())]
-    lasts = [t for t in times.values() if all(not_later(other, t) for other in times.values())]
-    if len(firsts) != 1 or len(lasts) != 1:
-        return window, exprs
+    firsts = [t for t in times if all(not_later(t, other) for other in times)]
+    lasts = [t for t in times if all(not_later(other, t) for other in times)]
     kept: list[Expr] = []
     for expr in exprs:
         bound = _bound(expr)
-        if bound is not None and (bound.left, bound.right) == (lasts[0], firsts[0]):
+        if bound is not None and bound.left in lasts and bound.right in firsts and bound.limit > int(bound.strict):
             limit = bound.limit - int(bound.strict)
             window = limit if window is None else min(window, limit)
         else:
@@ -199,15 +210,21 @@ def _extract_window(
     return window, kept
 
 
-def _drop_implied(exprs: list[Expr]) -> list[Expr]:
-    """Drop each inequality that the remaining ones imply; what `SEQ` asks for comes first and is kept longest."""
+def _drop_implied(exprs: list[Expr], times: Sequence[Col], window: int | None) -> list[Expr]:
+    """Drop each inequality that the others imply, with equalities and the window among them.
+
+    What `SEQ` asks for comes first and is kept longest.
+    """
     bounds = {expr: bound for expr in exprs if (bound := _bound(expr)) is not None}
+    given = [bound for expr in exprs for bound in _equality(expr)]
+    if window is not None:
+        given += [_Bound(a, b, window) for a in times for b in times if a != b]
     kept = dict(bounds)
     for expr in reversed(exprs):
         if expr not in kept:
             continue
         others = [bound for other, bound in kept.items() if other != expr]
-        weight = _tightest(others).get((bounds[expr].left, bounds[expr].right))
+        weight = _from(bounds[expr].left, [*others, *given]).get(bounds[expr].right)
         if weight is not None and weight <= bounds[expr].weight:
             del kept[expr]
     return [expr for expr in exprs if expr not in bounds or expr in kept]

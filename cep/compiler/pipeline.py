@@ -59,9 +59,7 @@ def compile_unit(unit: Unit, diagnostics: Diagnostics) -> Result:
     lint(unit, patterns, diagnostics)
     sound = [p for p in patterns if not _has_error_in(p, diagnostics)]
     plans = tuple(compile_pattern(pattern, diagnostics) for pattern in sound)
-    return Result(
-        plans=plans, patterns=tuple(sound), diagnostics=diagnostics.sorted(), sources=dict(unit.sources)
-    )
+    return Result(plans=plans, patterns=tuple(sound), diagnostics=diagnostics.sorted(), sources=dict(unit.sources))
 
 
 def compile_pattern(pattern: Pattern, diagnostics: Diagnostics) -> Plan:

@@ -8,7 +8,7 @@ guess costs time, never matches.
 
 from __future__ import annotations
 
-from cep.expr import Col, variables
+from cep.expr import Col, split_shift, variables
 from cep.gcq import GCQ
 from cep.types import Type
 
@@ -21,12 +21,16 @@ def rank(gcq: GCQ) -> dict[str, int]:
     def is_time(expr: object, var: str) -> bool:
         return expr == Col(var, times[var] or "", Type.TIMESTAMP)
 
-    by_time: list[tuple[str, str]] = []
+    by_time = list(gcq.pattern.order)
     by_value: list[tuple[str, str]] = []
     for inequality in gcq.inequalities:
         (earlier,), (later,) = (variables(side) for side in inequality.args)
-        timed = is_time(inequality.args[0], earlier) and is_time(inequality.args[1], later)
-        (by_time if timed else by_value).append((earlier, later))
+        (left, a), (right, b) = (split_shift(side) for side in inequality.args)
+        if not (is_time(left, earlier) and is_time(right, later)):
+            by_value.append((earlier, later))
+        elif b - a <= 0:
+            by_time.append((earlier, later))
+        # Else it says how far apart the two may be, not which comes first.
     time_depth = _depths(names, by_time)
     value_depth = _depths(names, by_value)
     ordered = sorted(names, key=lambda name: (time_depth[name], value_depth[name], names.index(name)))

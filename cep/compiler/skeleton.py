@@ -23,7 +23,9 @@ def skeleton(query: Query, rank: Mapping[str, int]) -> tuple[str, tuple[tuple[st
         shared = len(atoms[parent] & atoms[child])
         both = atoms[parent] | atoms[child]
         predicates = sum(
-            1 for p in query.predicates if p.variables <= both and p.variables & atoms[parent] and p.variables & atoms[child]
+            1
+            for p in query.predicates
+            if p.variables <= both and p.variables & atoms[parent] and p.variables & atoms[child]
         )
         return shared, predicates, rank[child], rank[parent]
 
