@@ -8,7 +8,7 @@ import json
 import os
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cep.expr import timestamp_text
@@ -25,12 +25,14 @@ MICROS = st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999)
 TIMES = MICROS | MICROS.map(lambda m: m // 1000 * 1000) | MICROS.map(lambda m: m // 1_000_000 * 1_000_000)
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | TIMES))
 def test_timestamps_are_written_as_the_language_does(micros: list[int | None]) -> None:
     array = pa.array([m if m is None or m >= -62_135_596_800_000_000 else 0 for m in micros], pa.timestamp("us", "UTC"))
     assert timestamp_texts(array).to_pylist() == [None if m is None else timestamp_text(m) for m in micros]
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.none()
@@ -44,6 +46,7 @@ def test_doubles_are_written_as_python_does(values: list[float | None]) -> None:
     assert double_texts(pa.array(values, pa.float64())).to_pylist() == expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]))))
 def test_strings_are_escaped_also_in_a_dictionary(values: list[str | None]) -> None:
     expected = [json.dumps(value, ensure_ascii=False) for value in values]

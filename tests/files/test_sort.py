@@ -164,6 +164,7 @@ def cursor(number: int, chunks: list[list[int]]) -> Cursor:
 RUNS = st.lists(st.lists(st.lists(st.integers(0, 6), max_size=4), max_size=4), min_size=1, max_size=4)
 
 
+@settings(deadline=None)
 @given(runs=RUNS)
 def test_merging_is_a_stable_sort(runs: list[list[list[int]]]) -> None:
     for number, run in enumerate(runs):

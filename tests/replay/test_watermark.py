@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.watermark import NONE, Clock
@@ -24,6 +24,7 @@ def definition(events: list[tuple[int, int | None]], delays: dict[int, int]) -> 
     return late, min(latest[c] - delays[c] for c in delays) if set(delays) <= set(latest) else None
 
 
+@settings(deadline=None)
 @given(events=EVENTS, cuts=st.lists(st.integers(0, 40)), streams=st.sets(st.integers(0, 2), min_size=1))
 def test_late_is_what_comes_before_the_watermark_of_the_events_before(
     events: list[tuple[int, int | None]], cuts: list[int], streams: set[int]
