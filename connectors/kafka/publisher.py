@@ -142,7 +142,7 @@ class TransactionalPublisher:
     def last_committed(self) -> int | None:
         """The newest batch that is published, None where there is none. Opens the publisher."""
         self.open()
-        return self._last.batch if self._last else None
+        return self._last.batch if self._last and self._last.batch >= 0 else None
 
     def claim(self) -> int:
         """Take the next generation of the job and write it down, so that older drivers are fenced for good."""

@@ -112,6 +112,7 @@ def test_generations_tell_drivers_apart_where_every_batch_opens_a_publisher(conf
 
     with TransactionalPublisher(config, job, topic=name) as publisher:
         first = publisher.claim()
+        assert publisher.last_committed() is None
     assert commit(first, 0, "a") == PublishResult(0, 1)
     with TransactionalPublisher(config, job, topic=name) as publisher:
         second = publisher.claim()
@@ -120,6 +121,35 @@ def test_generations_tell_drivers_apart_where_every_batch_opens_a_publisher(conf
     with pytest.raises(FencedError, match=f"generation {second}"):
         commit(first, 1, "zombie")
     assert commit(second, 1, "b") == PublishResult(1, 1)
+    assert values(committed(name)) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("real")
+def test_a_zombie_that_opens_in_the_middle_of_a_batch_does_not_stop_the_rightful_driver(config, topic, committed, job):
+    name = topic()
+    with TransactionalPublisher(config, job, topic=name) as publisher:
+        zombie = publisher.claim()
+    with TransactionalPublisher(config, job, topic=name) as publisher:
+        rightful = publisher.claim()
+
+    class Interrupted(list[Record]):
+        passes = 0
+
+        def __iter__(self):
+            yield self[0]
+            self.passes += 1
+            if self.passes == 1:
+                with (
+                    pytest.raises(FencedError),
+                    TransactionalPublisher(config, job, topic=name, generation=zombie) as old,
+                ):
+                    old.publish(0, records("zombie"))
+            yield from self[1:]
+
+    batch = Interrupted(records("a", "b"))
+    with TransactionalPublisher(config, job, topic=name, generation=rightful) as publisher:
+        assert publisher.publish(0, batch) == PublishResult(0, 2)
+    assert batch.passes == 2
     assert values(committed(name)) == ["a", "b"]
 
 
