@@ -14,10 +14,11 @@ grouped by `key`, sorted by `sort` within a group), as one contiguous range per 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from cep.expr import Expr, columns
+from cep.expr import Expr, columns, duration_text
 from cep.hypergraph import TreeNode, Verdict
 from cep.model import Stream
 from cep.types import Type
@@ -96,11 +97,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """How a new event of `var` finds its matches."""
+    """How a new event of `var` finds its matches.
+
+    In a cyclic plan `alternatives` are other orders that find the same; each partial match takes the one whose first
+    step has the fewest partners for it.
+    """
 
     var: str
-    checks: tuple[Expr, ...]
     steps: tuple[Step, ...]
+    alternatives: tuple[tuple[Step, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +145,7 @@ class Plan:
     """See the module's text. `window` is in microseconds, None where unbounded.
 
     `partition_key` gives for each stream the attributes whose hash says where an event goes; None where there is no
-    such key. `runtime` is `iedyn` for acyclic plans and `iedyn+bags` for cyclic ones.
+    such key. `runtime` is `iedyn` for acyclic plans and `iedyn+bags` for cyclic ones. `repr` is for people.
     """
 
     version: int = PLAN_VERSION
@@ -169,6 +174,9 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", hashlib.sha256(canonical(self).encode()).hexdigest())
 
+    def __repr__(self) -> str:
+        return "\n".join(_described(self))
+
     def leaf(self, var: str) -> Leaf:
         """The leaf of a variable."""
         return next(leaf for leaf in self.leaves if leaf.var == var)
@@ -176,6 +184,10 @@ class Plan:
     def stream(self, name: str) -> Stream:
         """A stream by name."""
         return next(stream for stream in self.streams if stream.name == name)
+
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of all triggers, in every order."""
+        return tuple(s for t in self.triggers for order in (t.steps, *t.alternatives) for s in order)
 
     def needed_columns(self, stream: str) -> tuple[tuple[str, Type], ...]:
         """The attributes of a stream that some leaf keeps or filters by, in declared order, the event time included."""
@@ -186,6 +198,43 @@ class Plan:
         if declared.time is not None:
             wanted.add(declared.time)
         return tuple((name, type_) for name, type_ in declared.columns if name in wanted)
+
+
+def _described(plan: Plan) -> Iterator[str]:
+    """The plan for a debugger or a test's failure: `cep explain` says more."""
+    yield f"Plan {plan.pattern} ({plan.runtime}, key {plan.key[:12]})"
+    yield f"  window     {'unbounded' if plan.window is None else duration_text(plan.window)}"
+    partition = ", ".join(f"{stream} by {', '.join(names)}" for stream, names in plan.partition_key or ())
+    yield f"  partition  {partition or 'none'}"
+    yield f"  returns    {'distinct ' if plan.distinct else ''}{', '.join(f.name for f in plan.fields)}"
+    yield f"  {_leaf_text(plan, plan.root)}"
+    yield from _below_text(plan, plan.root, "  ")
+    for bag in plan.bags:
+        if len(bag) > 1:
+            yield f"  bag        {', '.join(bag)}"
+    yield f"  update     {plan.guarantees.update}"
+    yield f"  delay      {plan.guarantees.delay}"
+    yield f"  space      {plan.guarantees.space}"
+
+
+def _leaf_text(plan: Plan, var: str) -> str:
+    leaf = plan.leaf(var)
+    return f"{var}: {leaf.stream}({', '.join(name for name, _ in leaf.columns)})"
+
+
+def _below_text(plan: Plan, var: str, indent: str) -> Iterator[str]:
+    steps = {(step.via, step.var): step for trigger in plan.triggers for step in trigger.steps}
+    edges = [edge for edge in plan.edges if edge.parent == var]
+    for edge in edges:
+        parts = [_leaf_text(plan, edge.child), *map(str, edge.predicates)]
+        if (step := steps.get((edge.parent, edge.child))) is not None:
+            index = plan.indexes[step.index]
+            parts.append(f"index ({', '.join(index.key)}; {index.sort or 'arrival'})")
+        if edge.chain:
+            parts.append("chain")
+        last = edge is edges[-1]
+        yield f"{indent}{'└─' if last else '├─'} {' | '.join(parts)}"
+        yield from _below_text(plan, edge.child, f"{indent}{'   ' if last else '│  '}")
 
 
 _NOT_MEANING = frozenset({"tree", "guarantees", "notes", "verdict", "output_variables", "connex_variables", "key"})

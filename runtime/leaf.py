@@ -210,5 +210,5 @@ def _dtype(expr: Expr) -> Any:
 def _compared(plan: Plan, var: str) -> Iterable[Expr]:
     """Everything that an index of this variable sorts by, or that a range takes from it."""
     found = [index.sort for index in plan.indexes if index.var == var and index.sort is not None]
-    found += [r.bound for t in plan.triggers for step in t.steps for r in step.ranges if variables(r.bound) == {var}]
+    found += [r.bound for step in plan.steps() for r in step.ranges if variables(r.bound) == {var}]
     return dict.fromkeys(found)

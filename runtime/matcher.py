@@ -95,7 +95,7 @@ class Matcher:
         "_operations",
         "_plan",
         "_spaces",
-        "_steps",
+        "_orders",
         "_timed",
         "_trigger",
         "_window",
@@ -119,16 +119,19 @@ class Matcher:
         self._timed = any(leaf.time is not None for leaf in leaves.values())
         self._chunk = chunk
         self._known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._steps = [self._bind(step, number) for number, step in enumerate(trigger.steps)]
+        self._orders = [self._bind_order(steps) for steps in (trigger.steps, *trigger.alternatives)]
 
-    def _bind(self, step: Step, number: int) -> _Bound:
+    def _bind_order(self, steps: tuple[Step, ...]) -> list[_Bound]:
+        order = [self._trigger.var, *(step.var for step in steps)]
+        return [self._bind(step, number, order) for number, step in enumerate(steps)]
+
+    def _bind(self, step: Step, number: int, order: list[str]) -> _Bound:
         described = self._plan.indexes[step.index]
         leaf = self._leaves[step.var]
         time = Col(step.var, leaf.spec.time or "", described.sort.type) if described.sort is not None else None
         via_time = self._leaves[step.via].spec.time
         below = any(r.op in ("<", "<=") and _not_above(r.bound, step.via, via_time) for r in step.ranges)
         above = any(r.op in (">", ">=") and _not_below(r.bound, step.via, via_time) for r in step.ranges)
-        order = [self._trigger.var, *(s.var for s in self._trigger.steps)]
         needed = {step.via, *step.key, *(v for r in step.ranges for v in variables(r.bound))}
         return _Bound(
             step=step,
@@ -156,7 +159,20 @@ class Matcher:
             part = rows[first : first + self._chunk]
             times = self._times(self._leaves[self._trigger.var], part)
             start = Partial(len(part), {self._trigger.var: part}, times, times)
-            yield from self._expand(start, 0, floor)
+            for steps, some in self._by_smallest_list(start, floor):
+                yield from self._expand(some, steps, 0, floor)
+
+    def _by_smallest_list(self, start: Partial, floor: int | None) -> Iterator[tuple[list[_Bound], Partial]]:
+        """Send each row to the order whose first step has the fewest partners for it (cyclic plans only)."""
+        if len(self._orders) == 1:
+            yield self._orders[0], start
+            return
+        ranges = [self._range(steps[0], start, floor) for steps in self._orders]
+        choice = np.argmin([high - low for low, high in ranges], axis=0)
+        for number, steps in enumerate(self._orders):
+            chosen = np.flatnonzero(choice == number)
+            if len(chosen):
+                yield steps, start.take(chosen)
 
     def _times(self, leaf: Leaf, rows: np.ndarray) -> np.ndarray | None:
         if not self._timed:
@@ -165,36 +181,43 @@ class Matcher:
             return np.full(len(rows), DEAD, dtype=np.int64)
         return leaf.time.at(rows)
 
-    def _expand(self, partial: Partial, number: int, floor: int | None) -> Iterator[Partial]:
+    def _expand(self, partial: Partial, steps: list[_Bound], number: int, floor: int | None) -> Iterator[Partial]:
         if partial.size == 0:
             return
-        if number == len(self._steps):
+        if number == len(steps):
             yield partial
             return
-        for later in self._steps[number + 1 :]:
+        for later in steps[number + 1 :]:
             # Probe what became ready by the variable bound last, before multiplying by this step's partners.
             if later.ready_at == number and partial.size:
                 low, high = self._range(later, partial, floor)
                 partial = self._keep(partial, high > low)
         if partial.size == 0:
             return
-        bound = self._steps[number]
+        bound = steps[number]
         low, high = self._range(bound, partial, floor)
         if bound.step.exists:
             found = high > low
             partial = self._keep(partial, found)
             self._take_best_start(bound, partial, high[found])
-            yield from self._expand(partial, number + 1, floor)
+            yield from self._expand(partial, steps, number + 1, floor)
             return
         counts = high - low
         for part, at, repeats in self._chunks(partial, low, counts):
-            yield from self._bind_rows(bound, part, at, repeats, number, floor)
+            yield from self._bind_rows(part, at, repeats, steps, number, floor)
 
     def _keep(self, partial: Partial, mask: np.ndarray) -> Partial:
         if mask.all():
             return partial
-        self._operations.dropped += int(partial.size - mask.sum())
+        self._count_dropped(partial, int(partial.size - mask.sum()))
         return partial.take(mask)
+
+    def _count_dropped(self, partial: Partial, count: int) -> None:
+        """A trigger without matches is no dead end: nothing was read out for it."""
+        if len(partial.rows) == 1:
+            self._operations.fruitless += count
+        else:
+            self._operations.dead_ends += count
 
     def _take_best_start(self, bound: _Bound, partial: Partial, high: np.ndarray) -> None:
         """What only has to exist still starts the match: the best start of the range is that of its last row."""
@@ -208,7 +231,7 @@ class Matcher:
         """Cut partial matches with their ranges into parts of at most `chunk` longer ones."""
         some = np.flatnonzero(counts)
         if len(some) < partial.size:
-            self._operations.dropped += partial.size - len(some)
+            self._count_dropped(partial, partial.size - len(some))
             partial, low, counts = partial.take(some), low[some], counts[some]
         if not partial.size:
             return
@@ -232,8 +255,15 @@ class Matcher:
             first += 1
 
     def _bind_rows(
-        self, bound: _Bound, partial: Partial, low: np.ndarray, repeats: np.ndarray, number: int, floor: int | None
+        self,
+        partial: Partial,
+        low: np.ndarray,
+        repeats: np.ndarray,
+        steps: list[_Bound],
+        number: int,
+        floor: int | None,
     ) -> Iterator[Partial]:
+        bound = steps[number]
         rows = bound.index.rows_at(spread(low, repeats))
         var = bound.step.var
         earliest, latest = partial.earliest, partial.latest
@@ -249,7 +279,7 @@ class Matcher:
                 earliest, latest = earliest.repeat(repeats), latest.repeat(repeats)
                 earliest = np.where(earliest == DEAD, times, np.minimum(earliest, times))
             latest = np.maximum(latest, times)
-        is_last = number == len(self._steps) - 1
+        is_last = number == len(steps) - 1
         longer = Partial(len(rows), partial.rows, earliest, latest, (var, rows, repeats))
         in_window = self._window is None or bound.by_time
         if is_last and not bound.step.checks and in_window:
@@ -265,7 +295,7 @@ class Matcher:
             mask = holds(bound.step.checks, self._supplier(longer), longer.size)
             assert mask is not None
             longer = self._keep(longer, mask)
-        yield from self._expand(longer, number + 1, floor)
+        yield from self._expand(longer, steps, number + 1, floor)
 
     def _supplier(self, partial: Partial) -> Any:
         def supply(col: Col) -> Any:

@@ -119,11 +119,9 @@ def _keys(gcq: GCQ, indexes: Iterable[Index]) -> tuple[Key, ...]:
     return tuple(Key(name=v.name, type=v.type, members=v.members) for v in gcq.variables if v.name in used)
 
 
-def _leaves(
-    gcq: GCQ, keys: tuple[Key, ...], indexes: Iterable[Index], found: Iterable[Trigger]
-) -> tuple[Leaf, ...]:
+def _leaves(gcq: GCQ, keys: tuple[Key, ...], indexes: Iterable[Index], found: Iterable[Trigger]) -> tuple[Leaf, ...]:
     """What each atom keeps, and its filter with the non-NULL tests that joins and comparisons imply."""
-    steps = [step for trigger in found for step in trigger.steps]
+    steps = [step for t in found for order in (t.steps, *t.alternatives) for step in order]
     joined = [expr for key in keys for _, expr in key.members]
     compared = [r.bound for step in steps for r in step.ranges]
     compared += [index.sort for index in indexes if index.sort is not None]

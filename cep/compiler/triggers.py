@@ -9,7 +9,7 @@ that is possible, as a check where it is not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cep.expr import FLIPPED, Call, Col, Expr, shift, split_shift, variables
 from cep.gcq import GCQ
@@ -42,20 +42,45 @@ def triggers(gcq: GCQ, edges: tuple[Edge, ...], rank: Mapping[str, int], *, acyc
 def _trigger(
     gcq: GCQ, edges: tuple[Edge, ...], rank: Mapping[str, int], acyclic: bool, start: str, result: Triggers
 ) -> Trigger:
+    steps = _order(gcq, edges, rank, acyclic, start, None, result)
+    others: list[tuple[Step, ...]] = []
+    if not acyclic:
+        # The smallest list is joined first: any neighbour of the trigger may be the one that has it.
+        for first in (name for name in rank if name not in (start, steps[0].var)):
+            if _connected(gcq, start, first):
+                others.append(_order(gcq, edges, rank, acyclic, start, first, result))
+    return Trigger(var=start, steps=steps, alternatives=tuple(others))
+
+
+def _connected(gcq: GCQ, left: str, right: str) -> bool:
+    """Whether an equality or inequality joins two variables."""
+    if any({left, right} <= {name for name, _ in v.members} for v in gcq.variables):
+        return True
+    return any(variables(c) == {left, right} for c in gcq.inequalities)
+
+
+def _order(
+    gcq: GCQ,
+    edges: tuple[Edge, ...],
+    rank: Mapping[str, int],
+    acyclic: bool,
+    start: str,
+    first: str | None,
+    result: Triggers,
+) -> tuple[Step, ...]:
+    """The steps from a trigger, beginning with `first` where it is given."""
     pending = [*gcq.inequalities, *gcq.predicates]
     bound = [start]
     steps: list[Step] = []
     skipped: set[str] = set()
     while len(bound) + len(skipped) < len(rank):
-        var, via = _next(gcq, edges, rank, acyclic, bound, skipped)
+        var, via = (first, start) if first and not steps else _next(gcq, edges, rank, acyclic, bound, skipped)
         below = _below(edges, via, var)
         chain = any(edge.chain and (edge.parent, edge.child) == (via, var) for edge in edges)
         usable = [c for c in pending if variables(c) <= {*bound, var}]
         step = _step(gcq, var, via, bound, usable, chain, result)
-        if acyclic and gcq.pattern.distinct and _only_asked_for(gcq, step, below, pending, edges, bound):
-            step = Step(
-                var=var, via=via, index=step.index, key=step.key, ranges=step.ranges, checks=(), chain=chain, exists=True
-            )
+        if acyclic and gcq.pattern.distinct and _only_asked_for(gcq, step, below, pending, edges):
+            step = replace(step, exists=True)
             skipped |= below
         pending = [c for c in pending if c not in usable]
         steps.append(step)
@@ -63,7 +88,7 @@ def _trigger(
             bound.append(var)
     # What only asks for existence is asked last: then the match's own time span is known.
     steps.sort(key=lambda step: step.exists)
-    return Trigger(var=start, checks=(), steps=tuple(steps))
+    return tuple(steps)
 
 
 def _next(
@@ -97,9 +122,7 @@ def _supplier(members: tuple[tuple[str, Expr], ...], var: str, bound: list[str],
     return via if via in suppliers else (suppliers[0] if suppliers else None)
 
 
-def _step(
-    gcq: GCQ, var: str, via: str, bound: list[str], usable: list[Expr], chain: bool, result: Triggers
-) -> Step:
+def _step(gcq: GCQ, var: str, via: str, bound: list[str], usable: list[Expr], chain: bool, result: Triggers) -> Step:
     keys: list[tuple[str, str]] = []
     for variable in gcq.variables:
         supplier = _supplier(variable.members, var, bound, via)
@@ -162,9 +185,7 @@ def _below(edges: tuple[Edge, ...], via: str, var: str) -> set[str]:
     return side
 
 
-def _only_asked_for(
-    gcq: GCQ, step: Step, below: set[str], pending: list[Expr], edges: tuple[Edge, ...], bound: list[str]
-) -> bool:
+def _only_asked_for(gcq: GCQ, step: Step, below: set[str], pending: list[Expr], edges: tuple[Edge, ...]) -> bool:
     """Whether nothing of the far side is put out, and one index probe decides whether a partner exists.
 
     A chain carries its best start, so one probe speaks for the whole chain and its window. Without a window, a single
@@ -173,7 +194,7 @@ def _only_asked_for(
     outputs = {name for _, expr in gcq.pattern.fields for name in variables(expr)}
     if below & outputs or step.checks:
         return False
-    if any(variables(c) & below and variables(c) & {*bound} and variables(c) - {step.var, step.via} for c in pending):
+    if any(variables(c) & below and variables(c) - below - {step.via} for c in pending):
         return False
     if step.chain:
         inner = [edge for edge in edges if {edge.parent, edge.child} <= below]

@@ -59,8 +59,8 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "triggers": [
             {
                 "variable": trigger.var,
-                "checks": [str(expr) for expr in trigger.checks],
                 "steps": [_step(plan, step) for step in trigger.steps],
+                "alternatives": [[_step(plan, step) for step in steps] for steps in trigger.alternatives],
             }
             for trigger in plan.triggers
         ],

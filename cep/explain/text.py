@@ -69,11 +69,13 @@ def _used(variables: tuple[str, ...]) -> str:
 
 
 def _trigger(plan: Plan, trigger: Trigger) -> Iterator[str]:
-    checks = f" with {words.conditions(trigger.checks)}" if trigger.checks else ""
-    yield f"  a new {trigger.var}{checks}"
+    yield f"  a new {trigger.var}"
     for number, step in enumerate(trigger.steps, start=1):
         parts = [f"{words.lookup(plan, step)} (index {step.index})", *words.extras(step)]
         yield from _wrapped("; ".join(parts), f"    {number}. ", "       ")
+    if trigger.alternatives:
+        firsts = " or ".join(steps[0].var for steps in trigger.alternatives)
+        yield from _wrapped(f"begins with {firsts} instead where that has fewer partners", "    or ", "       ")
     yield "    => a match for each combination" if trigger.steps else "    => a match"
 
 

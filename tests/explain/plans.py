@@ -100,9 +100,9 @@ def card_testing(name: str = "CardTesting") -> Plan:
             Index(var="l", key=("s1.acc",), sort=ts("l")),
         ),
         triggers=(
-            Trigger(var="s1", checks=(), steps=(step("s2", "s1", 1, ">"), step("l", "s2", 2, ">"))),
-            Trigger(var="s2", checks=(), steps=(step("s1", "s2", 0, "<"), step("l", "s2", 2, ">"))),
-            Trigger(var="l", checks=(), steps=(step("s2", "l", 1, "<", True), step("s1", "s2", 0, "<", True))),
+            Trigger(var="s1", steps=(step("s2", "s1", 1, ">"), step("l", "s2", 2, ">"))),
+            Trigger(var="s2", steps=(step("s1", "s2", 0, "<"), step("l", "s2", 2, ">"))),
+            Trigger(var="l", steps=(step("s2", "l", 1, "<", True), step("s1", "s2", 0, "<", True))),
         ),
         runtime="iedyn",
         tree=tree,
@@ -151,7 +151,6 @@ def awkward(name: str = 'Tri<a>"ngle" & | `x`') -> Plan:
         triggers=(
             Trigger(
                 var="a",
-                checks=(compare("=", col("a", "x"), odd),),
                 steps=(
                     Step(
                         var="b",
@@ -159,7 +158,7 @@ def awkward(name: str = 'Tri<a>"ngle" & | `x`') -> Plan:
                         index=0,
                         key=(),
                         ranges=(),
-                        checks=(compare("<>", col("a", "x"), col("b", "x")),),
+                        checks=(compare("<>", col("a", "x"), col("b", "x")), compare("=", col("a", "x"), odd)),
                     ),
                     Step(
                         var="d",
