@@ -43,7 +43,9 @@ def generate() -> Feed:
         "two addresses": ((0, home, False), (1, home, False), (2, away, False), (3, away, False), (9, home, True)),
         "never in": tuple((second, home, False) for second in range(30)),
         "success first": ((0, home, True), *((second, home, False) for second in range(1, 9))),
-        "too slow": tuple((minute * MINUTE, home, minute == 6) for minute in (0, 1, 2, 3, 6)),
+        "too slow": ((0, home, False), (1, home, False), (2, home, False), (3, home, False), (300.001, home, True)),
+        "in after three": tuple((second, home, second > 2) for second in range(5)),
+        "in after two": tuple((second, home, second in (2, 4)) for second in range(5)),
         "two in one instant": ((0, home, False), (1, home, False), (1, home, False), (2, home, False), (9, home, True)),
         "outcome unknown": ((0, home, False), (1, home, None), (2, home, False), (3, home, False), (9, home, True)),
     }

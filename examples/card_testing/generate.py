@@ -43,6 +43,7 @@ def generate() -> Feed:
         "large before small": ((0, 900.0), (MINUTE, 5.0), (2 * MINUTE, 5.0)),
         "both tries at once": ((0, 5.0), (0, 7.0), (2 * MINUTE, 900.0)),
         "not small": ((0, 5.0), (MINUTE, 100.0), (2 * MINUTE, 900.0)),
+        "first not small": ((0, 200.0), (MINUTE, 5.0), (2 * MINUTE, 900.0)),
         "not large": ((0, 5.0), (MINUTE, 5.0), (2 * MINUTE, 400.0)),
         "one try": ((0, 5.0), (MINUTE, 900.0), (2 * MINUTE, 900.0)),
         "purchase with the last try": ((0, 5.0), (MINUTE, 5.0), (MINUTE, 900.0)),

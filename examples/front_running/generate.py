@@ -52,6 +52,7 @@ def generate() -> Feed:
         "client six seconds later": (own, (5.001, "fund", "BUY", 1000, 20.1), close),
         "held too long": (own, client, (60.001, "HOUSE", "SELL", 100, 20.2)),
         "no client": (own, (2, "HOUSE", "BUY", 1000, 20.1), close),
+        "closed by a client": (own, client, (9, "fund", "SELL", 100, 20.2)),
         "bought more": (own, client, (9, "HOUSE", "BUY", 100, 20.2)),
     }
     for why, trades in close_calls.items():

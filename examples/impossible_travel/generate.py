@@ -54,6 +54,7 @@ def generate() -> Feed:
         "next town": ((0, "Brussels", True), (10, "Paris", True)),
         "over the date line": ((0, "Fiji", True), (2 * HOUR, "Samoa", True)),
         "at the same instant": ((0, "Brussels", True), (0, "Singapore", True)),
+        "half round the world": ((0, "Singapore", True), (10 * HOUR + MINUTE, "New York", True)),
         "a day later": ((0, "Madrid", True), (DAY, "Singapore", True)),
     }
     for why, logins in close_calls.items():

@@ -45,9 +45,10 @@ def generate() -> Feed:
     order("paid when shipped", 9 * DAY, 2 * DAY, DAY, DAY)
     order("half paid", 9 * DAY, 5 * DAY, DAY, 4 * DAY, part=0.5)
     order("never shipped", 9 * DAY, 2 * DAY, DAY, None)
-    order("after two weeks", 2 * DAY, 2 * DAY, 15 * DAY, 18 * DAY)
+    order("shipped after two weeks", 2 * DAY, 2 * DAY, DAY, 14 * DAY + 0.001)
+    order("paid after two weeks", 2 * DAY, 2 * DAY, 14 * DAY + 0.001, DAY)
     for order_id in ("two days to the millisecond", "on the day", "paid when shipped", "half paid", "never shipped",
-                     "after two weeks"):  # fmt: skip
+                     "shipped after two weeks", "paid after two weeks"):  # fmt: skip
         for pattern in PATTERNS:
             feed.decoy(pattern, order_id=order_id)
     return feed

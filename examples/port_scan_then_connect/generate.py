@@ -40,6 +40,9 @@ def generate() -> Feed:
         "accepted first": ((0, 22, True), (1, 21, False), (2, 23, False), (3, 25, False)),
         "too slow": ((0, 21, False), (1, 23, False), (2, 25, False), (60.001, 22, True)),
         "with the last probe": ((0, 21, False), (1, 23, False), (2, 25, False), (2, 22, True)),
+        "lowest port open": ((0, 21, True), (1, 23, False), (2, 25, False), (9, 22, True)),
+        "middle port open": ((0, 21, False), (1, 23, True), (2, 25, False), (9, 22, True)),
+        "highest port open": ((0, 21, False), (1, 23, False), (2, 25, True), (9, 22, True)),
         "never in": tuple((port / 10, port, False) for port in range(1, 40)),
     }
     for why, conns in close_calls.items():

@@ -43,6 +43,8 @@ def generate() -> Feed:
         "one branch": ((0, "North", 9900.0), (HOUR, "North", 9900.0), (2 * HOUR, "North", 9900.0)),
         "two branches": ((0, "North", 9900.0), (HOUR, "South", 9900.0), (2 * HOUR, "North", 9900.0)),
         "reported": ((0, "North", 9900.0), (HOUR, "South", 10000.0), (2 * HOUR, "East", 9900.0)),
+        "reported first": ((0, "North", 12000.0), (HOUR, "South", 9900.0), (2 * HOUR, "East", 9900.0)),
+        "reported last": ((0, "North", 9900.0), (HOUR, "South", 9900.0), (2 * HOUR, "East", 12000.0)),
         "just the sum": ((0, "North", 8000.0), (HOUR, "South", 8000.0), (2 * HOUR, "East", 9000.0)),
         "too slow": ((0, "North", 9900.0), (DAY, "South", 9900.0), (3 * DAY + 0.001, "East", 9900.0)),
         "at once": ((0, "North", 9900.0), (0, "South", 9900.0), (2 * HOUR, "East", 9900.0)),

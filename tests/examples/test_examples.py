@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from cep.cli import cli
+from cep.diagnostics import Diagnostics
 from cep.expr import timestamp_text
+from cep.source import Source
+from cep.syntax import ast
+from cep.syntax.parse import parse
+from cep.syntax.unparse import unparse, unparse_expr
 from cep.types import Type
 from runtime.testing import canonical, case_events, compile_case, load_case, run_case
 
@@ -196,3 +202,49 @@ def test_the_readme_is_short_and_its_command_finds_the_matches(name, tmp_path, m
 def test_the_table_of_examples_lists_them_all():
     text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| \[(\w+)\]\(\1/README\.md\)", text, re.MULTILINE) == NAMES
+
+
+def weaker(name):
+    """Each pattern of an example without one of its conditions, or with a longer window: (what, text of the file)."""
+    case = load_case(EXAMPLES / name)
+    tree = parse(case.source, Diagnostics())
+    for place, statement in enumerate(tree.statements):
+        if not isinstance(statement, ast.PatternDecl):
+            continue
+        conjuncts = split(statement.where)
+        changed = [
+            (f"without {unparse_expr(part)}", replace(statement, where=joined([c for c in conjuncts if c is not part])))
+            for part in conjuncts
+        ]
+        window = statement.window
+        longer = replace(window, duration=replace(window.duration, count=window.duration.count * 1.1))
+        changed.append(("with a longer window", replace(statement, window=longer)))
+        for what, pattern in changed:
+            statements = (*tree.statements[:place], pattern, *tree.statements[place + 1 :])
+            yield f"{pattern.name.text} {what}", unparse(replace(tree, statements=statements))
+
+
+def split(node):
+    if isinstance(node, ast.Binary) and node.op.upper() == "AND":
+        return [*split(node.left), *split(node.right)]
+    return [] if node is None else [node]
+
+
+def joined(conjuncts):
+    if not conjuncts:
+        return None
+    result = conjuncts[0]
+    for part in conjuncts[1:]:
+        result = ast.Binary(span=result.span, op="AND", left=result, right=part)
+    return result
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_hard_negatives_need_every_condition(name):
+    """Take any condition away, or lengthen the window, and something matches that should not."""
+    case = load_case(EXAMPLES / name)
+    wanted = len(expected(name))
+    for what, text in weaker(name):
+        outcome = run_case(replace(case, source=Source(case.source.name, text)))
+        assert outcome.matches is not None, f"{what}: {outcome.diagnostics}"
+        assert len(outcome.matches) > wanted, what

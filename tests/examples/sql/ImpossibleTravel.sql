@@ -7,4 +7,4 @@ SELECT DISTINCT usr, ts AS at, ip
 FROM pair
 WHERE (lat > 5 OR lon > 10) AND lon <= 180
   AND epoch(ts) - epoch(first_ts) < 3600 * greatest(lat / 8.2, lon / 16.4)
-  AND ts - first_ts <= INTERVAL 12 HOUR
+  AND ts - first_ts <= INTERVAL 10 HOUR
