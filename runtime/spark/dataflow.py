@@ -179,8 +179,9 @@ def _streaming(streams: Mapping[str, DataFrame]) -> bool:
 
 
 def _default_buckets(streams: Mapping[str, DataFrame]) -> int:
-    frame = next(iter(streams.values()))
-    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or DEFAULT_BUCKETS)
+    frame = next(iter(streams.values()), None)
+    chosen = frame.sparkSession.conf.get("spark.sql.shuffle.partitions") if frame is not None else None
+    return int(chosen or DEFAULT_BUCKETS)
 
 
 def _need_rocksdb(frame: DataFrame) -> None:

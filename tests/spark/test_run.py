@@ -1,0 +1,177 @@
+"""`cep run` over files: restarts, pattern changes, exactly-once output. Jobs run in the session of these tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from runtime.spark.errors import JobError, explain
+from runtime.spark.job import Job, follow, prepare, start
+from runtime.spark.progress import Batch
+from tests.spark.conftest import ROOT
+from tests.spark.helpers import CARD, JOB, compiled, cut, expected, lines_in, logins, trans, write_parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def run(spark: SparkSession, plans: Sequence[Any], where: Path, **options: Any) -> list[Batch]:
+    """A job over `where/<Stream>` to `where/out`, to the end of the input."""
+    inputs = {path.name: str(path) for path in where.iterdir() if path.name in ("Trans", "Login")}
+    settings: dict[str, Any] = {"buckets": 2, "max_files": 1, "master": "local[2]"} | options
+    job = Job(inputs=inputs, out=str(where / "out"), checkpoint=str(where / "checkpoint"), once=True, **settings)
+    prepared = prepare(job, plans)
+    batches: list[Batch] = []
+    follow(start(prepared, spark), prepared, batches.append, lambda: False)
+    return batches
+
+
+def test_a_job_goes_on_where_it_was_and_patterns_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
+    events = trans(450)
+    first, second, third = (events.slice(i * 150, 150) for i in range(3))
+    write_parts(tmp_path / "Trans", cut(first, 2, 1))
+    write_parts(tmp_path / "Login", [logins(1)])
+    old = compiled(CARD)
+    batches = run(spark, old, tmp_path)
+    assert sum(batch.events["Trans"] for batch in batches) == 150
+    assert lines_in(tmp_path / "out") == expected(old, {"Trans": first})
+
+    # Written differently, and with a second pattern beside it.
+    both = compiled("-- reformatted\n" + CARD.replace("\n  WHERE", " WHERE") + CARD[CARD.index("PATTERN") :].replace(
+        "CardTesting", "Second"
+    ))  # fmt: skip
+    write_parts(tmp_path / "Trans", [second], first=2)
+    run(spark, both, tmp_path)
+    seen = pa.concat_tables([first, second])
+    new = [plan for plan in both if plan.pattern == "Second"]
+    assert lines_in(tmp_path / "out") == expected(old, {"Trans": seen}) + expected(new, {"Trans": second})
+
+    # The new one goes again; the old one changes, and is refused or starts anew.
+    write_parts(tmp_path / "Trans", [third], first=3)
+    changed = compiled(CARD.replace("> 400", "> 450"))
+    with pytest.raises(JobError, match="--on-pattern-change restart"):
+        run(spark, changed, tmp_path)
+    before = lines_in(tmp_path / "out")
+    run(spark, changed, tmp_path, on_pattern_change="restart")
+    assert lines_in(tmp_path / "out") - before == expected(changed, {"Trans": third})
+
+
+def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Path) -> None:
+    rows = trans(80).to_pylist()
+    source = tmp_path / "Trans"
+    source.mkdir()
+    with (source / "a.jsonl").open("w") as file:
+        for number, row in enumerate(rows[:50]):
+            millis = round(row["ts"].timestamp() * 1000)
+            moment = millis if number % 2 else row["ts"].isoformat()
+            file.write(json.dumps({**row, "ts": moment, "unknown": [1]}) + "\n")
+    with (source / "b.csv").open("w") as file:
+        file.write("amnt,acc,ts\n")
+        for row in rows[50:]:
+            file.write(f"{'' if row['amnt'] is None else row['amnt']},{row['acc']},{row['ts'].isoformat()}\n")
+    (source / "notes.txt").write_text("not events")
+    plans = compiled(CARD)
+    run(spark, plans, tmp_path, max_files=None)
+    assert lines_in(tmp_path / "out") == expected(plans, {"Trans": trans(80)})
+    (source / "c.jsonl").write_text('{"ts": 0, "acc": "A1", "amnt": "much"}\n')
+    with pytest.raises(Exception, match="BadRecordError") as failure:
+        run(spark, plans, tmp_path)
+    assert explain(failure.value) == f'{source}/c.jsonl:1: "amnt": expected DOUBLE, found "much"'
+    run(spark, plans, tmp_path, on_error=f"dead-letter={tmp_path}/bad")
+    (letter,) = (tmp_path / "bad").iterdir()
+    assert json.loads(letter.read_text())["line"] == 1
+
+
+def test_a_stream_that_no_pattern_uses_any_more_stays_a_source(spark: SparkSession, tmp_path: Path) -> None:
+    write_parts(tmp_path / "Trans", [trans(60)])
+    write_parts(tmp_path / "Login", [logins(30)])
+    run(spark, compiled(JOB, "CardTesting", "Takeover"), tmp_path)
+    before = lines_in(tmp_path / "out")
+    write_parts(tmp_path / "Trans", [trans(90).slice(60)], first=1)
+    run(spark, compiled(JOB, "CardTesting"), tmp_path)
+    grown = expected(compiled(JOB, "CardTesting"), {"Trans": trans(90)})
+    known = expected(compiled(JOB, "CardTesting"), {"Trans": trans(60)})
+    assert lines_in(tmp_path / "out") - before == grown - known
+
+
+def cli(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "cep.cli", "run", *args],
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+def failure(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 2, result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert "\tat " not in result.stderr
+    return result.stderr
+
+
+class TestFailuresAreExplained:
+    @pytest.fixture
+    def args(self, tmp_path: Path) -> list[str]:
+        (tmp_path / "card.cep").write_text(CARD)
+        write_parts(tmp_path / "Trans", [trans(3)])
+        return [
+            str(tmp_path / "card.cep"), "--in", f"Trans={tmp_path}/Trans", "--out", str(tmp_path / "out"),
+            "--checkpoint", str(tmp_path / "checkpoint"), "--once",
+        ]  # fmt: skip
+
+    def test_no_java(self, args: list[str]) -> None:
+        message = failure(cli(*args, env={"JAVA_HOME": "/nowhere"}))
+        assert "Spark needs Java 17 or newer, and JAVA_HOME is /nowhere, where there is none" in message
+
+    def test_no_input(self, args: list[str], tmp_path: Path) -> None:
+        args[2] = f"Trans={tmp_path}/missing"
+        assert "missing: no such file or directory" in failure(cli(*args))
+
+    def test_no_checkpoint_and_no_binding(self, args: list[str]) -> None:
+        assert "no --checkpoint" in failure(cli(*args[:5]))
+        assert "no input for `Trans`" in failure(cli(args[0], *args[3:]))
+
+    def test_a_checkpoint_that_cannot_be_written(self, args: list[str], tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        args[6] = str(tmp_path / "file" / "checkpoint")
+        assert "cannot be written" in failure(cli(*args))
+
+    def test_no_broker_named(self, args: list[str]) -> None:
+        args[2] = "Trans=kafka:transactions"
+        assert "kafka:transactions needs --bootstrap HOST:PORT" in failure(cli(*args))
+
+    def test_options_in_a_file(self, args: list[str], tmp_path: Path) -> None:
+        config = tmp_path / "job.toml"
+        config.write_text('checkpont = "x"\n')
+        assert "no option `checkpont`: did you mean" in failure(cli(*args, "--config", str(config)))
+        config.write_text('checkpoint = "/nowhere/x"\nonce = true\n[in]\nTrans = "/nowhere/events"\n')
+        assert "/nowhere/events: no such file or directory" in failure(cli(args[0], "--config", str(config)))
+
+
+@pytest.mark.spark
+def test_the_command_prints_matches_on_stdout_and_json_logs_on_stderr(tmp_path: Path) -> None:
+    (tmp_path / "card.cep").write_text(CARD)
+    write_parts(tmp_path / "Trans", [trans(120)])
+    result = cli(
+        str(tmp_path / "card.cep"), "--in", f"Trans={tmp_path}/Trans", "--checkpoint", str(tmp_path / "checkpoint"),
+        "--once", "--master", "local[2]", "--metrics-port", "0",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    plans = compiled(CARD)
+    assert sorted(result.stdout.splitlines(keepends=True)) == sorted(expected(plans, {"Trans": trans(120)}).elements())
+    logged = [json.loads(line) for line in result.stderr.splitlines()]
+    assert [entry["events"] for entry in logged if entry["event"] == "batch"] == [120]
