@@ -1,7 +1,7 @@
 """`cep broker`: a throw-away Kafka broker in this process, for trying things out.
 
 It is librdkafka's built-in cluster; `connectors.kafka.built_in` says what it has and what it has not. It listens on the
-loopback interface, keeps everything in memory and ends with Ctrl-C.
+loopback interface, keeps the newest 5 MB or so of each partition in memory, and ends with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def broker(port: int | None, topics: tuple[str, ...]) -> None:
         with BuiltInCluster(topics=wanted, port=port) as cluster:
             sys.stdout.write(cluster.bootstrap + "\n")
             sys.stdout.flush()
-            click.echo("a broker in memory, for trying things out: no isolation, no fencing. Ctrl-C ends it", err=True)
+            click.echo(
+                "a broker in memory, for trying things out: no isolation, no fencing, 5 MB a partition. Ctrl-C ends it",
+                err=True,
+            )
             stop.wait()
     except KafkaFailureError as error:
         raise click.ClickException(str(error)) from None

@@ -3,8 +3,9 @@
 Found by experiment (librdkafka 2.16). It has: produce and fetch with keys, headers and timestamps, compression,
 idempotent and transactional producers, earliest and latest offsets, topics made when first used. It does not have:
 isolation (`read_committed` sees aborted records), fencing, offsets by time (answered with "none", which reads as the
-end), creating, enlarging or deleting topics by request, deleting records, retention, anything that outlives the
-process.
+end), creating, enlarging or deleting topics by request, deleting records, anything that outlives the process. A
+partition keeps its newest 5 MB or so, as sent (compressed), and drops what is older: read while you write, or use more
+partitions.
 
 Topics with a chosen number of partitions are made through librdkafka's own test interface, which its shared library
 exports. A build of confluent_kafka that links it statically has no such library: starting says so.
