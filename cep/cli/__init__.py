@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS: dict[str, Entry] = {
+    "init": Entry("cep.cli.init:init", "Create a project with patterns, tests and a job configuration."),
     "validate": Entry("cep.cli.validate:validate", "Check pattern files and say what each pattern will cost."),
     "explain": Entry("cep.cli.explain:explain", "Draw the plan of a pattern."),
     "fmt": Entry("cep.cli.fmt:fmt", "Put pattern files into the standard layout."),
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Entry] = {
     "tail": Entry("connectors.cli.tail:tail", "Print the matches that arrive on a Kafka topic."),
     "produce": Entry("connectors.cli.produce:produce", "Send a file of events to a Kafka topic."),
     "broker": Entry("connectors.cli.broker:broker", "Start a throw-away Kafka broker for trying things out."),
+    "lsp": Entry("cep.cli.lsp:lsp", "Serve editors: diagnostics, hover, completion, formatting."),
     "completion": Entry("cep.cli.completion:completion", "Print the completion script of a shell."),
 }
 """Every subcommand: where it lives, and its line in `cep --help`."""

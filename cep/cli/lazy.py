@@ -29,6 +29,8 @@ EXTRAS = {
     "google.protobuf": "spark",
     "confluent_kafka": "kafka",
     "prometheus_client": "metrics",
+    "pygls": "lsp",
+    "lsprotocol": "lsp",
 }
 """The extra of this package that brings a module."""
 

@@ -55,7 +55,9 @@ def test_it_lists_what_it_made_and_says_how_to_go_on(capfd):
 def test_every_command_it_suggests_runs(capfd, monkeypatch):
     main(["init", "fraud"])
     monkeypatch.chdir("fraud")
-    suggested = [line.split("   ")[0].strip() for line in capfd.readouterr().err.splitlines() if line.startswith("  cep")]
+    suggested = [
+        line.split("   ")[0].strip() for line in capfd.readouterr().err.splitlines() if line.startswith("  cep")
+    ]
     assert len(suggested) == 3
     for command in suggested:
         assert main(command.split()[1:]) == 0
@@ -119,7 +121,9 @@ def test_the_job_runs_with_its_configuration_over_the_test_events(tmp_path):
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
     assert done.returncode == 0, done.stderr
-    lines = [line for path in Path("matches").rglob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        line for path in Path("matches").rglob("*.jsonl") for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     assert [json.loads(line)["fields"]["amount"] for line in lines] == [950.0]
 
 
