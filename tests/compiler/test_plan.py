@@ -1,0 +1,567 @@
+"""Plans: keys, columns, indexes, the order of triggers, what is stable and what is not."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import cep
+from cep.compiler.gcq import as_inequality, gcq
+from cep.compiler.normalise import normalise
+from cep.compiler.pipeline import plan_query
+from cep.expr import FLIPPED, INEQUALITIES, Call, Col, Expr, columns, rewrite, split_shift, variables
+from cep.gcq import GCQ
+from cep.plan import Plan, Step
+from cep.types import Type
+from tests.compiler.patterns import HOUR, STREAMS, plan, texts
+from tests.oracle.generate import Case, cases
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+CARD_TESTING = "SEQ(T s1, T s2, T l) WHERE s1.p < 100 AND s2.p < 100 AND l.p > 400 PARTITION BY k WITHIN 1 HOUR"
+
+
+def edges(found: Plan) -> dict[tuple[str, str], tuple[list[str], bool]]:
+    return {(edge.parent, edge.child): (texts(edge.predicates), edge.chain) for edge in found.edges}
+
+
+def chains(found: Plan) -> dict[tuple[str, str], bool]:
+    return {(edge.parent, edge.child): edge.chain for edge in found.edges}
+
+
+def steps(found: Plan, var: str) -> tuple[Step, ...]:
+    return next(trigger.steps for trigger in found.triggers if trigger.var == var)
+
+
+def order(found: Plan, var: str) -> list[str]:
+    return [step.var for step in steps(found, var)]
+
+
+def ranges(found: Plan, trigger: str, var: str) -> list[str]:
+    step = next(step for step in steps(found, trigger) if step.var == var)
+    return [f"{r.op} {r.bound}" for r in step.ranges]
+
+
+# --- partition keys ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("SEQ(T a, T b) WHERE a.k = b.k", {"T": ("k",)}),
+        ("SEQ(T a, T b, T c) PARTITION BY k, g", {"T": ("k", "g")}),
+        ("SEQ(T a, V b) WHERE a.k = b.k", {"T": ("k",), "V": ("k",)}),
+        ("SEQ(T a, V b, T c) WHERE a.k = b.k AND b.k = c.k AND a.g = c.g", {"T": ("k",), "V": ("k",)}),
+        ("SEQ(T a, V b) WHERE a.x = b.x AND a.k = b.k", {"T": ("k", "x"), "V": ("k", "x")}),
+        ("SEQ(T a, V b) WHERE a.y = b.x", {"T": ("y",), "V": ("x",)}),
+        # Either attribute of `a` would do; only one of them is that of `b`.
+        ("SEQ(T a, T b) WHERE a.x = b.y AND a.y = b.y", {"T": ("y",)}),
+        ("SEQ(T a, T b) WHERE a.x = b.y", None),
+        ("SEQ(T a, T b, T c) WHERE a.k = b.k AND b.g = c.g", None),
+        ("SEQ(T a, T b) WHERE a.x < b.x", None),
+        ("SEQ(T a, T b) WHERE LOWER(a.k) = LOWER(b.k)", None),
+        # A hash of 1 and of 1.0 need not agree.
+        ("SEQ(T a, T b) WHERE a.x = b.p", None),
+        ("SEQ(T a, V b) WHERE a.p = b.q", {"T": ("p",), "V": ("q",)}),
+    ],
+)
+def test_partition_key(text: str, key: dict[str, tuple[str, ...]] | None) -> None:
+    found = plan(f"{text} WITHIN 1 HOUR").partition_key
+    assert (None if found is None else dict(found)) == key
+
+
+# --- leaves --------------------------------------------------------------------------------------------------------
+
+
+def test_leaves_keep_what_joins_checks_and_outputs_need() -> None:
+    found = plan("SEQ(T a, T b) WHERE a.k = b.k AND a.x <> b.y AND a.f AND b.g = 'x' WITHIN 1 HOUR RETURN b.p AS p")
+    assert {leaf.var: [name for name, _ in leaf.columns] for leaf in found.leaves} == {
+        "a": ["ts", "k", "x"],
+        "b": ["ts", "k", "y", "p"],
+    }
+    assert [name for name, _ in found.needed_columns("T")] == ["ts", "k", "g", "x", "y", "p", "f"]
+
+
+def test_joined_and_compared_values_must_not_be_null() -> None:
+    found = plan("AND(W a, W b) WHERE a.k = b.k AND a.x < b.y + 1 UNBOUNDED RETURN a.x AS x")
+    assert {leaf.var: texts(leaf.filter) for leaf in found.leaves} == {
+        "a": ["NOT a.k IS NULL", "NOT a.x IS NULL"],
+        "b": ["NOT b.k IS NULL", "NOT b.y + 1 IS NULL"],
+    }
+
+
+def test_a_window_asks_for_a_time() -> None:
+    found = plan("AND(T a, T b) WHERE a.k = b.k WITHIN 1 HOUR RETURN a.x AS x")
+    assert all(f"NOT {leaf.var}.ts IS NULL" in texts(leaf.filter) for leaf in found.leaves)
+
+
+def test_general_predicates_ask_for_nothing() -> None:
+    found = plan("AND(W a, W b) WHERE a.x <> b.x UNBOUNDED RETURN a.x AS x")
+    assert [leaf.filter for leaf in found.leaves] == [(), ()]
+
+
+# --- indexes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "sort", "bounds", "checks"),
+    [
+        ("SEQ(T a, T b) WHERE a.k = b.k WITHIN 1 HOUR", ["a.k"], "a.ts", ["< b.ts"], []),
+        ("AND(T a, T b) WHERE a.k = b.k WITHIN 1 HOUR", ["a.k"], "a.ts", [], []),
+        ("SEQ(T a, T b) WHERE a.k = b.k AND a.x < b.x WITHIN 1 HOUR", ["a.k"], "a.ts", ["< b.ts"], ["a.x < b.x"]),
+        (
+            "AND(W a, W b) WHERE a.u < b.u AND b.u <= a.u + 5 MINUTES UNBOUNDED",
+            [],
+            "a.u",
+            ["< b.u", ">= b.u - 5 MINUTES"],
+            [],
+        ),
+        ("AND(W a, W b) WHERE a.x < b.y UNBOUNDED", [], "a.x", ["< b.y"], []),
+        ("AND(W a, W b) WHERE a.x * 2 < b.y AND b.x <= a.x * 2 UNBOUNDED", [], "a.x * 2", ["< b.y", ">= b.x"], []),
+        ("AND(W a, W b) WHERE a.x < b.y AND a.y < b.y UNBOUNDED", [], "a.x", ["< b.y"], ["a.y < b.y"]),
+        ("AND(W a, W b) WHERE a.u + 1 HOUR < b.u UNBOUNDED", [], "a.u", ["< b.u - 1 HOUR"], []),
+        ("AND(W a, W b) WHERE a.k = b.k AND a.x <> b.x UNBOUNDED", ["a.k"], "None", [], ["a.x <> b.x"]),
+        ("AND(T a, T b) WHERE a.x < b.x UNBOUNDED", [], "a.x", ["< b.x"], []),
+        ("SEQ(T a, T b) WHERE a.x < b.x UNBOUNDED", [], "a.ts", ["< b.ts"], ["a.x < b.x"]),
+    ],
+)
+def test_how_an_earlier_event_is_found(
+    text: str, key: list[str], sort: str, bounds: list[str], checks: list[str]
+) -> None:
+    """The index serves equalities, the window and one range; what it cannot serve is checked."""
+    found = plan(text)
+    (step,) = steps(found, "b")
+    used = found.indexes[step.index]
+    assert (list(used.key), str(used.sort)) == (key, sort)
+    assert ranges(found, "b", "a") == bounds
+    assert texts(step.checks) == checks
+
+
+def test_triggers_share_indexes() -> None:
+    found = plan(CARD_TESTING)
+    assert len(set(found.indexes)) == len(found.indexes) == 3
+
+
+# --- roots, order, chains ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "root"),
+    [
+        ("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("AND(T c, T b, T a) WHERE a.ts < b.ts AND b.ts < c.ts PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("SEQ(T a, AND(T b, T c), T d) PARTITION BY k WITHIN 1 HOUR", "d"),
+        ("AND(SEQ(T a, T b), T c) PARTITION BY k WITHIN 1 HOUR", "b"),
+        # A margin does not make it any less a later event, and a band does not make it one.
+        ("SEQ(T a, T b, T c) WHERE c.ts > b.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("SEQ(T a, T b, T c) WHERE b.ts > a.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("SEQ(T a, T b, T c) WHERE c.ts < b.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("SEQ(T a, T b, T c) WHERE c.ts = a.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR", "c"),
+        ("SEQ(T a, T b, T c) WHERE a.x > b.x AND b.x > c.x PARTITION BY k WITHIN 1 HOUR", "c"),
+        # Without times, larger values are taken to come later.
+        ("AND(W a, W b, W c) WHERE b.x < c.x AND c.y < a.y UNBOUNDED", "a"),
+    ],
+)
+def test_the_root_is_the_last_event(text: str, root: str) -> None:
+    found = plan(text)
+    assert found.root == root
+    assert found.triggers[-1].var == root
+
+
+def test_a_trigger_walks_the_tree_away_from_its_event() -> None:
+    found = plan("SEQ(T a, T b, T c, T d) PARTITION BY k WITHIN 1 HOUR")
+    assert {t.var: order(found, t.var) for t in found.triggers} == {
+        "a": ["b", "c", "d"],
+        "b": ["c", "d", "a"],
+        "c": ["d", "b", "a"],
+        "d": ["c", "b", "a"],
+    }
+    assert [t.var for t in found.triggers] == ["a", "b", "c", "d"]
+
+
+TIME_ONLY = {("c", "b"): True, ("b", "a"): True}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR", TIME_ONLY),
+        ("SEQ(T a, T b, T c) PARTITION BY k UNBOUNDED", TIME_ONLY),
+        ("SEQ(T a, T b, T c) WITHIN 1 HOUR", TIME_ONLY),
+        ("SEQ(T a, T b, T c) WHERE a.x > 5 AND c.x < 3 PARTITION BY k WITHIN 1 HOUR", TIME_ONLY),
+        ("SEQ(T a, T b, T c) WHERE c.ts > b.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR", TIME_ONLY),
+        ("SEQ(T a, T b, T c) WHERE b.ts < a.ts + 2 HOURS PARTITION BY k WITHIN 1 HOUR", TIME_ONLY),
+        ("AND(T a, T b, T c) WHERE a.ts <= b.ts AND b.ts <= c.ts PARTITION BY k WITHIN 1 HOUR", TIME_ONLY),
+        # A band leaves rows without partners between those that have some: nothing rises.
+        (
+            "SEQ(T a, T b, T c) WHERE b.ts < a.ts + 5 MINUTES PARTITION BY k WITHIN 1 HOUR",
+            {("c", "b"): False, ("b", "a"): False},
+        ),
+        # A value compared: only below it can best starts still rise.
+        (
+            "SEQ(T a, T b, T c) WHERE c.x > b.x PARTITION BY k WITHIN 1 HOUR",
+            {("c", "b"): False, ("b", "a"): True},
+        ),
+        (
+            "SEQ(T a, T b, T c) WHERE b.x > a.x PARTITION BY k WITHIN 1 HOUR",
+            {("c", "b"): False, ("b", "a"): False},
+        ),
+        (
+            "SEQ(T a, T b, T c) WHERE b.x <> a.x PARTITION BY k WITHIN 1 HOUR",
+            {("c", "b"): False, ("b", "a"): False},
+        ),
+        # The rows of one group of `b` lead to different groups of `a`.
+        (
+            "SEQ(T a, T b, T c) WHERE a.k = b.k AND b.g = c.g WITHIN 1 HOUR",
+            {("c", "b"): False, ("b", "a"): True},
+        ),
+        # A finer group above than below is fine.
+        (
+            "SEQ(T a, T b, T c) WHERE a.k = b.k AND b.k = c.k AND b.g = c.g WITHIN 1 HOUR",
+            TIME_ONLY,
+        ),
+        ("AND(T a, T b) WHERE a.k = b.k WITHIN 1 HOUR", {("b", "a"): False}),
+        # Times that are not the event time do not count.
+        ("AND(T a, T b) WHERE a.u < b.u AND a.k = b.k WITHIN 1 HOUR", {("b", "a"): False}),
+        ("AND(W a, W b) WHERE a.u < b.u AND a.k = b.k UNBOUNDED", {("b", "a"): False}),
+        # Said of `r`, but through r.y = p.y it lies between `q` and `p`.
+        (
+            "SEQ(AND(T q, T r), T p) WHERE q.k = p.k AND r.k = p.k AND r.y = p.y AND q.x < r.y WITHIN 1 HOUR",
+            {("p", "q"): False, ("p", "r"): True},
+        ),
+    ],
+)
+def test_chains_are_where_only_time_orders_two_steps_of_one_key(
+    text: str, expected: dict[tuple[str, str], bool]
+) -> None:
+    found = plan(text)
+    assert chains(found) == expected
+    for trigger in found.triggers:
+        for step in trigger.steps:
+            assert step.chain == expected.get((step.via, step.var), False)
+
+
+def test_a_cyclic_plan_has_no_chains() -> None:
+    found = plan("SEQ(T a, T b, T c) WHERE a.x = b.x AND b.y = c.y AND a.k = c.k WITHIN 1 HOUR")
+    assert not found.verdict.acyclic
+    assert not any(edge.chain for edge in found.edges)
+
+
+# --- conditions on their edges -------------------------------------------------------------------------------------
+
+
+def test_a_condition_is_said_of_the_two_atoms_of_its_edge() -> None:
+    found = plan("SEQ(AND(T q, T r), T p) WHERE q.k = p.k AND r.k = p.k AND r.y = p.y AND q.x < r.y WITHIN 1 HOUR")
+    assert edges(found) == {("p", "r"): (["r.ts < p.ts"], True), ("p", "q"): (["q.ts < p.ts", "q.x < p.y"], False)}
+
+
+def test_a_predicate_of_three_variables_is_an_inequality_where_equalities_make_it_one() -> None:
+    found = plan("AND(W a, W b, W c) WHERE a.y = b.y AND a.k = b.k AND b.k = c.k AND a.y + b.x < c.x UNBOUNDED")
+    assert edges(found)["c", "b"] == (["b.y + b.x < c.x"], False)
+    assert ranges(found, "c", "b") == ["< c.x"]
+    assert not any(step.checks for trigger in found.triggers for step in trigger.steps)
+
+
+def test_conditions_that_equalities_make_one_are_one() -> None:
+    found = plan("AND(W a, W b, W c) WHERE a.x = b.x AND a.x < c.y AND b.x < c.y UNBOUNDED")
+    assert sum(len(edge.predicates) for edge in found.edges) == 1
+
+
+# --- DISTINCT ------------------------------------------------------------------------------------------------------
+
+
+def exists(found: Plan, var: str) -> list[str]:
+    return [step.var for step in steps(found, var) if step.exists]
+
+
+def test_what_distinct_does_not_return_is_only_asked_for_along_chains() -> None:
+    found = plan("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR RETURN DISTINCT c.k AS k")
+    assert {t.var: exists(found, t.var) for t in found.triggers} == {"a": [], "b": ["a"], "c": ["b"]}
+    assert order(found, "c") == ["b"]
+
+
+def test_a_returned_variable_is_bound_with_all_above_it() -> None:
+    found = plan("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR RETURN DISTINCT a.x AS x")
+    assert exists(found, "c") == []
+    assert order(found, "c") == ["b", "a"]
+
+
+def test_without_a_window_a_neighbour_with_one_range_is_only_asked_for() -> None:
+    found = plan("AND(W a, W b) WHERE a.k = b.k AND a.x < b.x UNBOUNDED RETURN DISTINCT b.k AS k")
+    assert (exists(found, "a"), exists(found, "b")) == ([], ["a"])
+
+
+def test_what_has_to_be_checked_is_bound() -> None:
+    found = plan("AND(W a, W b) WHERE a.k = b.k AND a.x <> b.x UNBOUNDED RETURN DISTINCT b.k AS k")
+    assert exists(found, "b") == []
+
+
+def test_existence_is_asked_last() -> None:
+    found = plan(
+        "SEQ(AND(T a, T b), T c) WHERE a.k = c.k AND b.k = c.k AND a.x < c.x WITHIN 1 HOUR RETURN DISTINCT c.k AS k"
+    )
+    assert [(step.var, step.exists) for step in steps(found, "c")] == [("a", False), ("b", True)]
+
+
+def test_existence_does_not_lose_a_condition_said_of_another_variable() -> None:
+    """`q.x < r.y` lies between `q` and `p`; asking for `q` and for `r` apart would forget it."""
+    found = plan(
+        "SEQ(AND(T q, T r), T p) WHERE q.k = p.k AND r.k = p.k AND r.y = p.y AND q.x < r.y WITHIN 1 HOUR "
+        "RETURN DISTINCT p.k AS k"
+    )
+    assert [(s.var, s.exists, texts(s.checks)) for s in steps(found, "p")] == [
+        ("q", False, ["q.x < p.y"]),
+        ("r", True, []),
+    ]
+
+
+def test_without_distinct_nothing_is_only_asked_for() -> None:
+    found = plan("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR RETURN c.k AS k")
+    assert not any(step.exists for trigger in found.triggers for step in trigger.steps)
+
+
+# --- every condition once ------------------------------------------------------------------------------------------
+
+Said = tuple[object, ...]
+
+
+def said(condition: Expr) -> Said:
+    """A condition in a form that does not depend on which side an index served."""
+    if isinstance(condition, Call) and condition.op in INEQUALITIES:
+        op, (left, right) = condition.op, condition.args
+        if op in (">", ">="):
+            op, left, right = FLIPPED[op], right, left
+        (left, a), (right, b) = split_shift(left), split_shift(right)
+        return op, left, right, b - a
+    return (condition,)
+
+
+def used(found: Plan, path: tuple[Step, ...]) -> Counter[Said]:
+    conditions: Counter[Said] = Counter()
+    for step in path:
+        sort = found.indexes[step.index].sort
+        for bound in step.ranges:
+            assert sort is not None
+            conditions[said(Call(bound.op, (sort, bound.bound), Type.BOOLEAN))] += 1
+        conditions.update(said(check) for check in step.checks)
+    return conditions
+
+
+def skipped(found: Plan, start: str, path: tuple[Step, ...]) -> set[str]:
+    """What lies behind the steps that only ask for existence."""
+    bound = {start, *(step.var for step in path if not step.exists)}
+    return {leaf.var for leaf in found.leaves} - bound
+
+
+def check_conditions(found: Plan, conditions: list[Expr]) -> None:
+    for trigger in found.triggers:
+        for path in (trigger.steps, *trigger.alternatives):
+            unseen = skipped(found, trigger.var, path)
+            probed = {step.var for step in path if step.exists}
+            # Of the variables behind a probe, only the one that is probed is compared with what is bound.
+            near = [c for c in conditions if variables(c) & unseen <= probed and not variables(c) <= unseen]
+            assert used(found, path) == Counter(map(said, near)), f"trigger {trigger.var}"
+            bound = {trigger.var}
+            for step in path:
+                assert step.via in bound
+                assert set(step.key) <= bound
+                assert all(variables(r.bound) <= bound for r in step.ranges)
+                assert all(variables(c) <= bound | {step.var} for c in step.checks)
+                if not step.exists:
+                    bound.add(step.var)
+
+
+def check_keys(found: Plan) -> None:
+    """Each step looks up every join variable that it shares with what is bound."""
+    for trigger in found.triggers:
+        for path in (trigger.steps, *trigger.alternatives):
+            bound = {trigger.var}
+            for step in path:
+                names = found.indexes[step.index].key
+                assert len(names) == len(step.key)
+                for key in found.keys:
+                    members = {var for var, _ in key.members}
+                    shared = step.var in members and bool(members & bound)
+                    assert (key.name in names) == shared
+                for name, supplier in zip(names, step.key, strict=True):
+                    assert supplier in {var for var, _ in next(k for k in found.keys if k.name == name).members}
+                if not step.exists:
+                    bound.add(step.var)
+
+
+def over_variables(query: GCQ, condition: Expr) -> Said:
+    """A condition over the query's variables instead of attributes."""
+    names = dict(query.attributes)
+    way = as_inequality(condition) or condition
+    return said(rewrite(way, lambda node: Col("", names[node], node.type) if isinstance(node, Col) else node))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_every_condition_is_used_exactly_once_per_trigger(case: Case) -> None:
+    query = gcq(normalise(case.pattern))
+    found = plan_query(query)
+    conditions: list[Expr] = [*query.inequalities, *query.predicates]
+    if found.verdict.acyclic:
+        # Each is said of the two atoms of its edge: equals are put for equals, and two may become one.
+        on_edges = [c for edge in found.edges for c in edge.predicates]
+        if all(isinstance(expr, Col) for key in found.keys for _, expr in key.members):
+            assert {over_variables(query, c) for c in on_edges} == {over_variables(query, c) for c in conditions}
+        conditions = on_edges
+    check_conditions(found, conditions)
+    check_keys(found)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_plans_are_well_formed(case: Case) -> None:
+    found = plan_query(gcq(normalise(case.pattern)))
+    names = [leaf.var for leaf in found.leaves]
+    assert [variable.name for variable in case.pattern.variables] == names
+    assert sorted(t.var for t in found.triggers) == sorted(names)
+    assert len(found.edges) == len(names) - 1
+    reached = {found.root}
+    for edge in found.edges:
+        assert edge.parent in reached
+        reached.add(edge.child)
+    kept = {(leaf.var, name) for leaf in found.leaves for name, _ in leaf.columns}
+    wanted = [f.expr for f in found.fields] + [e for key in found.keys for _, e in key.members]
+    assert all((col.var, col.attr) in kept for expr in wanted for col in columns(expr))
+    assert len({key.name for key in found.keys}) == len(found.keys)
+    assert set(found.output_variables) <= set(found.connex_variables)
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+# --- identity ------------------------------------------------------------------------------------------------------
+
+BASE = f"""{STREAMS}
+PATTERN P
+  SEQ(T a, T b, T c)
+  WHERE a.k = b.k AND b.k = c.k AND a.x < 5 AND c.x > 7 AND a.p < b.p
+  WITHIN 1 HOUR
+  RETURN a.k AS k, c.ts AS done;
+"""
+
+
+def compiled(text: str) -> Plan:
+    return cep.compile(text)["P"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: " ".join(text.split()),
+        lambda text: text.replace("\n", "\n\n  -- a comment\n"),
+        lambda text: text.replace("WITHIN", "/* one\n * two */ WITHIN"),
+        lambda text: text.replace("SEQ", "seq").replace("WHERE", "where").replace("RETURN", "return"),
+        lambda text: text.replace("a.x < 5", "((a.x) < 5)"),
+        lambda text: text.replace("a.x < 5 AND", "(a.x < 5) AND"),
+        lambda text: text.replace("1 HOUR", "60 MINUTES"),
+        lambda text: text.replace("a.p < b.p", "b.p > a.p"),
+        lambda text: text.replace("a.p < b.p", "NOT a.p >= b.p"),
+        lambda text: text.replace("a.k = b.k AND b.k = c.k", "c.k = a.k AND c.k = b.k"),
+        lambda text: text.replace("  WITHIN", "  AND a.ts < c.ts\n  WITHIN"),
+        lambda text: text.replace("  WITHIN 1 HOUR", "  AND c.ts <= a.ts + 1 HOUR\n  UNBOUNDED"),
+        lambda text: text + "STREAM Other (x INT);\nPATTERN Q AND(Other a, Other b) WHERE a.x < b.x UNBOUNDED;\n",
+        lambda text: "PATTERN Q AND(W a, W b) WHERE a.x < b.x UNBOUNDED;" + text,
+    ],
+    ids=range(14),
+)
+def test_the_key_does_not_depend_on_how_a_pattern_is_written(edit: object) -> None:
+    edited = edit(BASE)  # type: ignore[operator] # a function of the text
+    assert edited != BASE
+    assert compiled(edited).key == compiled(BASE).key
+    assert compiled(edited) == compiled(BASE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a.x < 5", "a.x < 6"),
+        ("a.x < 5", "a.x <= 5"),
+        ("a.x < 5", "a.y < 5"),
+        ("a.x < 5", "b.x < 5"),
+        ("a.x < 5 AND ", ""),
+        ("a.p < b.p", "a.p <= b.p"),
+        ("a.p < b.p", "b.p < a.p"),
+        ("a.p < b.p", "a.p <> b.p"),
+        ("b.k = c.k", "b.g = c.g"),
+        ("1 HOUR", "59 MINUTES"),
+        ("WITHIN 1 HOUR", "UNBOUNDED"),
+        ("SEQ(T a, T b, T c)", "AND(T a, T b, T c)"),
+        ("SEQ(T a, T b, T c)", "SEQ(T a, AND(T b, T c))"),
+        ("RETURN a.k", "RETURN DISTINCT a.k"),
+        ("a.k AS k", "b.k AS k"),
+        ("a.k AS k", "a.k AS key"),
+        ("c.ts AS done", "c.ts AS done, c.x AS x"),
+        ("a.k AS k, c.ts AS done", "c.ts AS done, a.k AS k"),
+        ("x INT, y INT, p DOUBLE, f", "x DOUBLE, y INT, p DOUBLE, f"),
+        ("TIMESTAMP BY ts", "TIMESTAMP BY u"),
+        ("TIMESTAMP BY ts", "TIMESTAMP BY ts WATERMARK 5 SECONDS"),
+        ("PATTERN P", "PATTERN P2"),
+    ],
+)
+def test_the_key_changes_with_the_meaning(before: str, after: str) -> None:
+    assert before in BASE
+    (edited,) = cep.compile(BASE.replace(before, after, 1)).values()
+    assert edited.key != compiled(BASE).key
+
+
+def test_the_key_does_not_depend_on_what_is_only_said_of_the_plan() -> None:
+    found = compiled(BASE)
+    assert replace(found, notes=("a remark",), tree=None).key == found.key
+    assert replace(found, window=HOUR + 1).key != found.key
+
+
+def test_plans_are_values() -> None:
+    found, again = compiled(BASE), compiled(BASE)
+    assert found == again
+    assert hash(found) == hash(again)
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy == found
+    assert (copy.key, repr(copy)) == (found.key, repr(found))
+
+
+SHOW = """
+import sys
+from cep import compile_file
+from cep.explain.text import render
+for path in sys.argv[1:]:
+    for plan in compile_file(path).values():
+        print(plan.key, plan, plan.indexes, plan.triggers, plan.leaves, plan.keys, plan.connex_variables, plan.bags)
+        print(render([plan]))
+"""
+
+
+def test_the_same_plan_under_every_hash_seed() -> None:
+    files = [str(path) for path in sorted((ROOT / "tests" / "golden").glob("*.cep"))]
+    outputs = set()
+    for seed in ("0", "1", "12345"):
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", SHOW, *files]
+        outputs.add(subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout)
+    assert len(outputs) == 1
+    assert "Plan Example4" in outputs.pop()
+
+
+# --- repr ----------------------------------------------------------------------------------------------------------
+
+
+def test_repr_is_a_short_tree() -> None:
+    found = cep.compile_file(str(ROOT / "examples" / "card_testing" / "pattern.cep"))["CardTesting"]
+    expected = (GOLDEN / "card_testing.repr").read_text(encoding="utf-8").rstrip("\n")
+    assert repr(found).replace(found.key[:12], "KEY") == expected
+    assert str(found) == repr(found)
+
+
+def test_repr_of_a_cyclic_plan_names_its_bag() -> None:
+    found = plan("AND(W a, W b, W c) WHERE a.x = b.x AND b.y = c.y AND a.k = c.k UNBOUNDED")
+    assert "  bag        a, b, c" in repr(found).splitlines()
