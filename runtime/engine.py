@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cep.expr import Col, Expr, rewrite
+from cep.expr import Col, Expr, rewrite, timestamp_text
 from cep.plan import Plan
+from cep.types import Type
 from runtime import pull, snapshot
 from runtime.batches import BatchError, StreamBatch, read_batch
 from runtime.chains import Chains
@@ -29,7 +30,7 @@ from runtime.leaf import Leaf, Spaces
 from runtime.matcher import CHUNK, Matcher, Partial
 from runtime.output import Output
 from runtime.selection import Selection
-from runtime.sorted_groups import Operations
+from runtime.sorted_groups import Operations, spread
 
 _COMPACT_AT = 8192
 """Dead rows that are never worth a compaction."""
@@ -201,26 +202,35 @@ class Engine:
         return distinct, first, net
 
     def _find_deletions(self, parts: dict[str, Selection]) -> dict[str, np.ndarray]:
-        """The rows that a signed batch deletes, by variable; raises where one is not there. O(rows stored)."""
+        """The rows that a signed batch deletes, by variable; raises where one is not there.
+
+        O(rows stored) for a batch with deletions, however many: corrections belong in one batch.
+        """
         found: dict[str, np.ndarray] = {}
         for var, events in parts.items():
             if events.signs is None or not events.length:
                 continue
             leaf = self._leaves[var]
             content, first, net = self._net(var, events)
+            places = np.flatnonzero(net < 0)
+            if not len(places):
+                continue
             stored = leaf.live(None)
-            hashes = leaf.content.view()[stored]
-            chosen = [np.empty(0, dtype=np.int64)]
-            for place in np.flatnonzero(net < 0):
-                rows = stored[hashes == content[place]]
-                if len(rows) < -int(net[place]):
-                    row = {name: events.column(name)[int(first[place])].as_py() for name, _ in leaf.spec.columns}
-                    raise BatchError(
-                        f"stream {leaf.spec.stream}: cannot delete an event that is not there (as {var}): {row}"
-                    )
-                # The newest twin goes first, so that ordinals stay dense.
-                chosen.append(rows[int(net[place]) :])
-            found[var] = np.concatenate(chosen)
+            stored = stored[np.isin(leaf.content.at(stored), content[places])]
+            hashes = leaf.content.at(stored)
+            order = np.argsort(hashes, kind="stable")
+            low = np.searchsorted(hashes[order], content[places], side="left")
+            high = np.searchsorted(hashes[order], content[places], side="right")
+            wanted = -net[places]
+            missing = np.flatnonzero(high - low < wanted)
+            if len(missing):
+                at = int(first[places[missing[0]]])
+                row = {name: _shown(events.column(name)[at].as_py(), type_) for name, type_ in leaf.spec.columns}
+                raise BatchError(
+                    f"stream {leaf.spec.stream}: cannot delete an event that is not there (as {var}): {row}"
+                )
+            # The newest twins go first, so that ordinals stay dense.
+            found[var] = stored[order[spread(high - wanted, wanted)]]
         return found
 
     def _insertions(self, var: str, events: Selection) -> Selection:
@@ -357,6 +367,11 @@ class Engine:
             if above.best is not None:
                 rows = above.live(None)
                 assert (self._chains._best(edge.parent, rows) == above.best.view()[rows]).all(), "stale best start"
+
+
+def _shown(value: Any, type_: Type) -> Any:
+    """A value as an error message shows it: times as text."""
+    return timestamp_text(value) if type_ is Type.TIMESTAMP and value is not None else value
 
 
 def _anonymous(expr: Expr) -> Expr:

@@ -26,7 +26,7 @@ _FEW = 6
 class Operations:
     """What the engine did, counted: the cost tests compare these, never seconds."""
 
-    __slots__ = ("appended", "displaced", "dropped", "seeks", "visited")
+    __slots__ = ("appended", "dead_ends", "displaced", "fruitless", "seeks", "visited")
 
     def __init__(self) -> None:
         self.appended = 0
@@ -37,8 +37,10 @@ class Operations:
         """Searches for the place of a key in a group, O(log n) each."""
         self.visited = 0
         """Rows read out of an index."""
-        self.dropped = 0
-        """Rows read out that led to no match."""
+        self.dead_ends = 0
+        """Partial matches of two or more events that led to no match: rows read out in vain."""
+        self.fruitless = 0
+        """New events that were found to complete no match before anything was read out for them."""
 
     def as_dict(self) -> dict[str, int]:
         """All counts by name."""
