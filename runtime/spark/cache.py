@@ -1,4 +1,4 @@
-"""Engines that outlive a batch, in the memory of a Python worker.
+"""Engines that outlive a batch, as a cache of the log.
 
 The log in Spark's state is the truth; an engine is what the log comes to. Each log entry carries a random *token* that
 is written in the same transaction as the entry, so an engine knows by (number, token) whether the entry it saw last is
@@ -11,39 +11,97 @@ Nothing here is needed for correctness: an empty cache costs reading the log of 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from cep.plan import Plan
+from runtime.spark.blobs import from_payload
+from runtime.spark.feed import blobs, gather, push
 
 IDLE = 900.0
 """Seconds after which an engine of another job is given up: its query was stopped, or moved to other workers."""
 
+Key = tuple[str, int, str, int]
+"""(job, slot, plan key, generation)"""
 
-@dataclass(slots=True)
-class Cached:
-    """An engine that has seen every log entry from `since` to before `next`; `token` is the last one's."""
 
-    engine: Any
+class Position(NamedTuple):
+    """An engine has seen every log entry from `since` to before `next`; `token` is the last one's."""
+
     since: int
     next: int
     token: int
-    used: float = field(default_factory=time.monotonic)
 
 
-Key = tuple[str, int, str, int]
-"""(job, slot, pattern, generation)"""
+class Engines(Protocol):
+    """Where engines live: in this process (`LocalEngines`), or in one of their own (`runtime.spark.host`)."""
 
-_ENGINES: dict[Key, Cached] = {}
+    def position(self, key: Key) -> Position | None:
+        """Where an engine is; None where there is none that can be used."""
+
+    def create(self, key: Key, plan: Plan, position: Position) -> None:
+        """A new engine that is to see the log from `position.next` on."""
+
+    def feed(
+        self, key: Key, number: int, token: int, watermark: int | None, payload: bytes, *, emit: bool
+    ) -> Iterator[tuple[int, bytes]]:
+        """Push a log entry; blobs of its matches where `emit`. Must be read to the end."""
+
+    def close(self) -> None:
+        """The batch of the slot is done."""
 
 
-def take(key: Key) -> Cached | None:
-    """Remove and return an engine: while a batch is in work, nobody must find it half-way."""
-    return _ENGINES.pop(key, None)
+@dataclass(slots=True)
+class _Cached:
+    engine: Any
+    plan: Plan
+    position: Position
+    used: float
 
 
-def keep(key: Key, cached: Cached) -> None:
-    """Put an engine (back), and give up those of other jobs that nobody has asked for in `IDLE` seconds."""
-    now = time.monotonic()
-    cached.used = now
-    for other in [k for k, c in _ENGINES.items() if k[0] != key[0] and now - c.used > IDLE]:
-        del _ENGINES[other]
-    _ENGINES[key] = cached
+_ENGINES: dict[Key, _Cached] = {}
+
+
+class LocalEngines:
+    """Engines in this process. `times` gives the event-time column of each stream, `make` the engine of a plan."""
+
+    def __init__(self, times: Mapping[str, str | None], make: Callable[[Plan], Any]) -> None:
+        self._times = times
+        self._make = make
+        self._decoded: tuple[int, dict[str, pa.Table]] | None = None
+
+    def position(self, key: Key) -> Position | None:
+        """See `Engines`."""
+        cached = _ENGINES.get(key)
+        return cached.position if cached is not None else None
+
+    def create(self, key: Key, plan: Plan, position: Position) -> None:
+        """See `Engines`; gives up engines of other jobs that nobody has asked for in `IDLE` seconds."""
+        now = time.monotonic()
+        for other in [k for k, cached in _ENGINES.items() if k[0] != key[0] and now - cached.used > IDLE]:
+            del _ENGINES[other]
+        _ENGINES[key] = _Cached(self._make(plan), plan, position, now)
+
+    def feed(
+        self, key: Key, number: int, token: int, watermark: int | None, payload: bytes, *, emit: bool
+    ) -> Iterator[tuple[int, bytes]]:
+        """See `Engines`."""
+        cached = _ENGINES.pop(key)  # nobody must find it half-way
+        if self._decoded is None or self._decoded[0] != token:
+            self._decoded = token, gather(from_payload(payload), self._times)
+        matches = push(cached.engine, cached.plan, self._decoded[1], watermark)
+        if emit:
+            yield from blobs(matches)
+        else:
+            for _ in matches:
+                pass  # of a batch that is done
+        cached.position = Position(cached.position.since, number + 1, token)
+        cached.used = time.monotonic()
+        _ENGINES[key] = cached
+
+    def close(self) -> None:
+        """See `Engines`."""
+        self._decoded = None

@@ -15,13 +15,14 @@ import pyarrow.compute as pc
 
 from runtime.spark.blobs import to_blob
 
-PACKED = "slot BIGINT, stream STRING, events BIGINT, newest BIGINT, blob BINARY"
-"""The Spark schema of packed rows; `newest` is the newest event time in the blob, in microseconds."""
+PACKED = "slot BIGINT, stream STRING, events BIGINT, oldest BIGINT, newest BIGINT, blob BINARY"
+"""The Spark schema of packed rows; `oldest` and `newest` are event times in the blob, in microseconds."""
 _ARROW = pa.schema(
     [
         ("slot", pa.int64()),
         ("stream", pa.string()),
         ("events", pa.int64()),
+        ("oldest", pa.int64()),
         ("newest", pa.int64()),
         ("blob", pa.binary()),
     ]
@@ -60,17 +61,23 @@ class Packer:
             events = table.select(list(columns))
             place = table.column(f"{PLACE}{index}").combine_chunks()
             for number, part in _split(events, place, len(slots)):
-                newest = pc.max(part.column(self.time)).cast(pa.int64()).as_py() if self.time is not None else None
+                oldest, newest = _ends(part.column(self.time)) if self.time is not None else (None, None)
                 yield pa.RecordBatch.from_arrays(
                     [
                         pa.array([slots[number]], pa.int64()),
                         pa.array([self.stream]),
                         pa.array([part.num_rows], pa.int64()),
+                        pa.array([oldest], pa.int64()),
                         pa.array([newest], pa.int64()),
                         pa.array([to_blob(part)], pa.binary()),
                     ],
                     schema=_ARROW,
                 )
+
+
+def _ends(times: pa.ChunkedArray) -> tuple[int | None, int | None]:
+    ends = pc.min_max(times.cast(pa.int64()))
+    return ends["min"].as_py(), ends["max"].as_py()
 
 
 def _split(events: pa.Table, place: pa.Array, count: int) -> Iterator[tuple[int, pa.Table]]:

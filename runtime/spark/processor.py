@@ -20,18 +20,18 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from cep.plan import Plan
-from runtime.spark import cache
-from runtime.spark.blobs import from_payload, to_blob, to_payload
-from runtime.spark.feed import blobs, gather, push, without_late
+from runtime.spark import host
+from runtime.spark.blobs import from_blob, to_blob, to_payload
+from runtime.spark.cache import Engines, Key, Position
+from runtime.spark.feed import without_late
 from runtime.spark.layout import Group, Layout, Member
 
 OUTPUT = (
@@ -82,16 +82,38 @@ class Meta:
         state.update((META_FORMAT, self.first, self.next, self.token, self.bytes, json.dumps(self.patterns)))
 
 
-class Matcher(StatefulProcessor):
-    """See the module's text. `job` separates the cached engines of different queries in one worker."""
+@dataclass(slots=True)
+class Accepted:
+    """The events of a batch that are not late."""
 
-    def __init__(self, layout: Layout, job: str, on_pattern_change: str = "fail", make: Any = new_engine) -> None:
+    parts: list[tuple[str, bytes]]
+    events: int
+    late: int
+    newest: int | None
+
+
+class Matcher(StatefulProcessor):
+    """See the module's text. `job` separates the cached engines of different queries.
+
+    With `hosted`, engines live in processes of their own (`runtime.spark.host`), else in the Python worker.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        job: str,
+        on_pattern_change: str = "fail",
+        make: Callable[[Plan], Any] = new_engine,
+        *,
+        hosted: bool = True,
+    ) -> None:
         self._groups = layout.by_slot()
         self._times = {feed.stream.name: feed.stream.time for feed in layout.feeds}
         self._timed = layout.timed
         self._job = job
         self._on_change = on_pattern_change
         self._make = make
+        self._hosted = hosted
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
@@ -108,31 +130,32 @@ class Matcher(StatefulProcessor):
         """The matches of a slot's events of one batch."""
         slot = int(key[0])
         group = self._groups.get(slot)
-        watermark = self._watermark(timerValues)
-        received = [(row.stream, bytes(row.blob), row.newest) for row in rows]
         if group is None:
             return  # a slot of a group that is gone; nothing is sent there
+        watermark = self._watermark(timerValues)
+        accepted = self._accept(rows, watermark)
         meta = Meta.read(self._meta)
         self._admit(group, meta)
-        parts, tables, late = self._accept(received, watermark)
+        number, token, payload = meta.next, secrets.randbits(62), to_payload(accepted.parts)
         rebuilt = caught_up = 0
-        total = sum(table.num_rows for table in tables.values())
-        number, token = meta.next, secrets.randbits(62)
-        for member in group.members:
-            cached, replayed, fresh = self._engine(slot, member, meta)
-            rebuilt += fresh and replayed > 0
-            caught_up += replayed
-            if total:
-                for count, blob in blobs(push(cached.engine, member.plan, tables, watermark)):
-                    yield _ROW(member.plan.pattern, count, blob, 0, 0, 0, 0, 0, 0)
-                cached.next, cached.token = number + 1, token
-            cache.keep(self._cache_key(slot, member), cached)
-        if total:
-            self._append(meta, number, token, parts, received, watermark)
+        engines = host.engines(self._job, slot, self._times, self._make, hosted=self._hosted)
+        try:
+            for member in group.members:
+                cache_key = (self._job, slot, member.plan.key, member.generation)
+                replayed, fresh = self._catch_up(engines, cache_key, member, meta)
+                rebuilt += fresh and replayed > 0
+                caught_up += replayed
+                if accepted.events:
+                    for count, blob in engines.feed(cache_key, number, token, watermark, payload, emit=True):
+                        yield _ROW(member.plan.pattern, count, blob, 0, 0, 0, 0, 0, 0)
+        finally:
+            engines.close()
+        if accepted.events:
+            self._append(meta, token, accepted.newest, watermark, payload)
         self._expire(group, meta, watermark)
         meta.write(self._meta)
         entries = meta.next - meta.first
-        yield _ROW(None, 0, None, total, late, entries, meta.bytes, rebuilt, caught_up)
+        yield _ROW(None, 0, None, accepted.events, accepted.late, entries, meta.bytes, rebuilt, caught_up)
 
     # --- events ----------------------------------------------------------------------------------------------------
 
@@ -142,38 +165,28 @@ class Matcher(StatefulProcessor):
         millis = timer_values.getCurrentWatermarkInMs()
         return millis * 1000 if millis > 0 else None
 
-    def _accept(
-        self, received: list[tuple[str, bytes, int | None]], watermark: int | None
-    ) -> tuple[list[tuple[str, bytes]], dict[str, pa.Table], int]:
-        """What to log, what to push, and how many events were late."""
-        tables = gather(((stream, blob) for stream, blob, _ in received), self._times)
-        late = 0
-        changed = set()
-        for stream in list(tables):
-            tables[stream], dropped = without_late(tables[stream], self._times[stream], watermark)
-            late += dropped
-            if dropped:
-                changed.add(stream)
-        parts = [(stream, blob) for stream, blob, _ in received if stream not in changed]
-        parts += [(stream, to_blob(tables[stream])) for stream in sorted(changed) if tables[stream].num_rows]
-        return parts, tables, late
+    def _accept(self, rows: Iterator[Row], watermark: int | None) -> Accepted:
+        """What is not late. A blob is opened only if there can be late events in it."""
+        accepted = Accepted([], 0, 0, None)
+        for row in rows:
+            blob, count = bytes(row.blob), row.events
+            if watermark is not None and row.oldest is not None and row.oldest < watermark:
+                table, late = without_late(from_blob(blob), self._times[row.stream], watermark)
+                accepted.late += late
+                blob, count = to_blob(table), table.num_rows
+            if count:
+                accepted.parts.append((row.stream, blob))
+                accepted.events += count
+                if row.newest is not None:
+                    accepted.newest = max(row.newest, accepted.newest or row.newest)
+        return accepted
 
     # --- the log ---------------------------------------------------------------------------------------------------
 
-    def _append(
-        self,
-        meta: Meta,
-        number: int,
-        token: int,
-        parts: list[tuple[str, bytes]],
-        received: list[tuple[str, bytes, int | None]],
-        watermark: int | None,
-    ) -> None:
-        payload = to_payload(parts)
-        times = [newest for _, _, newest in received if newest is not None]
-        self._log.updateValue((number,), (token, watermark, payload))
-        self._newest.updateValue((number,), (max(times, default=None), len(payload)))
-        meta.next, meta.token, meta.bytes = number + 1, token, meta.bytes + len(payload)
+    def _append(self, meta: Meta, token: int, newest: int | None, watermark: int | None, payload: bytes) -> None:
+        self._log.updateValue((meta.next,), (token, watermark, payload))
+        self._newest.updateValue((meta.next,), (newest, len(payload)))
+        meta.next, meta.token, meta.bytes = meta.next + 1, token, meta.bytes + len(payload)
 
     def _expire(self, group: Group, meta: Meta, watermark: int | None) -> None:
         if group.retention is None or watermark is None:
@@ -204,36 +217,31 @@ class Matcher(StatefulProcessor):
             same = key == plan.key and old == generation
             meta.patterns[plan.pattern] = (plan.key, generation, since if same else meta.next)
 
-    def _cache_key(self, slot: int, member: Member) -> cache.Key:
-        return (self._job, slot, member.plan.key, member.generation)
-
-    def _engine(self, slot: int, member: Member, meta: Meta) -> tuple[cache.Cached, int, bool]:
-        """The engine of a pattern as of the log's end, how many entries it had to read, and whether it is new."""
+    def _catch_up(self, engines: Engines, key: Key, member: Member, meta: Meta) -> tuple[int, bool]:
+        """Bring the engine of a pattern to the log's end: how many entries it had to read, and whether it is new."""
         since = meta.patterns[member.plan.pattern][2]
-        cached = cache.take(self._cache_key(slot, member))
-        fresh = cached is None or cached.since != since or not self._seen(cached, meta)
-        if cached is None or fresh:
-            cached = cache.Cached(self._make(member.plan), since, max(since, meta.first), 0)
-        start = cached.next
-        for number in range(start, meta.next):
+        position = engines.position(key)
+        fresh = position is None or position.since != since or not self._seen(position, meta)
+        if position is None or fresh:
+            position = Position(since, max(since, meta.first), 0)
+            engines.create(key, member.plan, position)
+        for number in range(position.next, meta.next):
             token, watermark, payload = self._entry(number)
-            tables = gather(from_payload(payload), self._times)
-            for _ in push(cached.engine, member.plan, tables, watermark):
-                pass  # matches of a batch that is done
-            cached.next, cached.token = number + 1, token
-        return cached, meta.next - start, fresh
+            for _ in engines.feed(key, number, token, watermark, payload, emit=False):
+                pass
+        return meta.next - position.next, fresh
 
-    def _seen(self, cached: cache.Cached, meta: Meta) -> bool:
+    def _seen(self, position: Position, meta: Meta) -> bool:
         """Whether the last entry that the engine saw is the one in the log."""
-        if cached.next == meta.next:
-            return cached.next == cached.since or cached.token == meta.token
-        if cached.next > meta.next or cached.next < meta.first:
+        if position.next == meta.next:
+            return position.next == position.since or position.token == meta.token
+        if position.next > meta.next or position.next < meta.first:
             return False
-        if cached.next == cached.since:
+        if position.next == position.since:
             return True
-        if cached.next == meta.first:
+        if position.next == meta.first:
             return False  # the entry that would tell is deleted
-        return bool(self._entry(cached.next - 1)[0] == cached.token)
+        return bool(self._entry(position.next - 1)[0] == position.token)
 
     def _entry(self, number: int) -> tuple[int, int | None, bytes]:
         """A log entry: token, watermark, payload."""

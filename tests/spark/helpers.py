@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,7 @@ def cut(table: pa.Table, parts: int, seed: int) -> list[pa.Table]:
     rng = random.Random(seed)
     places = sorted(rng.randrange(table.num_rows + 1) for _ in range(parts - 1))
     ends = [0, *places, table.num_rows]
-    return [table.slice(a, b - a) for a, b in zip(ends, ends[1:], strict=False)]
+    return [table.slice(a, b - a) for a, b in pairwise(ends)]
 
 
 def write_parts(directory: Path, parts: Sequence[pa.Table], first: int = 0) -> Path:

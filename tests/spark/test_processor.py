@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from runtime.spark import cache
+from runtime.spark import cache, host
 from runtime.spark.layout import Layout, Member, layout
 from runtime.spark.processor import Matcher, PatternChangedError
 from tests.spark.fakes import Store, matches, packed, run_batch
@@ -63,7 +65,10 @@ def test_matches_do_not_depend_on_batches_crashes_or_which_worker_runs_a_bucket(
             # A worker that was used before, or a new one.
             cache._ENGINES = rng.choice(workers) if rng.random() < 0.9 else {}
             result = run_batch(
-                Matcher(parts, "job"), store, list(packed(parts, batch, place)), watermark_of(batches[:number])
+                Matcher(parts, "job", hosted=False),
+                store,
+                list(packed(parts, batch, place)),
+                watermark_of(batches[:number]),
             )
             if rng.random() < 0.7:
                 break
@@ -91,7 +96,7 @@ def test_an_engine_is_kept_between_batches_and_rebuilt_only_when_the_log_says_so
     store = Store()
     cache._ENGINES = {}
     first, second, third = cut(trans(90), 3, 3)
-    matcher = Matcher(parts, "job")
+    matcher = Matcher(parts, "job", hosted=False)
     one_batch(matcher, parts, store, first)
     (stats,) = [row for row in one_batch(matcher, parts, store, second) if row["pattern"] is None]
     assert (stats["rebuilt"], stats["caught_up"]) == (0, 0)
@@ -107,12 +112,12 @@ def test_late_events_are_dropped_one_by_one_counted_and_not_logged() -> None:
     store = Store()
     cache._ENGINES = {}
     table = trans(100)
-    rows = one_batch(Matcher(parts, "job"), parts, store, table, START + 10 * SECOND)
+    rows = one_batch(Matcher(parts, "job", hosted=False), parts, store, table, START + 10 * SECOND)
     (stats,) = [row for row in rows if row["pattern"] is None]
     assert stats["late"] == 20
     assert stats["events"] == 80
     cache._ENGINES = {}  # what is read from the log must be the same
-    again = one_batch(Matcher(parts, "job"), parts, store, trans(1).slice(0, 0), START + 10 * SECOND)
+    again = one_batch(Matcher(parts, "job", hosted=False), parts, store, trans(1).slice(0, 0), START + 10 * SECOND)
     assert again == []
     assert found(rows, plans) == ids(expected(plans, {"Trans": table.slice(20)}))
 
@@ -121,7 +126,7 @@ def test_an_event_at_the_watermark_is_not_late() -> None:
     plans = compiled(CARD)
     parts = made(plans, 1)
     cache._ENGINES = {}
-    rows = one_batch(Matcher(parts, "job"), parts, Store(), trans(5), START)
+    rows = one_batch(Matcher(parts, "job", hosted=False), parts, Store(), trans(5), START)
     assert [row["late"] for row in rows if row["pattern"] is None] == [0]
 
 
@@ -135,7 +140,7 @@ def test_the_log_holds_a_window_and_not_more() -> None:
     for number in range(40):
         batch = table.slice(number * 100, 100)  # 50 seconds of events
         watermark = START + number * 50 * SECOND - 10 * SECOND if number else None
-        rows = one_batch(Matcher(parts, "job"), parts, store, batch, watermark)
+        rows = one_batch(Matcher(parts, "job", hosted=False), parts, store, batch, watermark)
         sizes.append(next(row["entries"] for row in rows if row["pattern"] is None))
     assert max(sizes) <= 4
     (slot,) = store.kept
@@ -148,8 +153,8 @@ def test_a_pattern_that_is_added_later_sees_only_what_comes_then() -> None:
     cache._ENGINES = {}
     first, second = cut(trans(120), 2, 5)
     alone, both = made(old, 1), made([*old, *new], 1)
-    rows = one_batch(Matcher(alone, "job"), alone, store, first)
-    rows += one_batch(Matcher(both, "job2"), both, store, second)
+    rows = one_batch(Matcher(alone, "job", hosted=False), alone, store, first)
+    rows += one_batch(Matcher(both, "job2", hosted=False), both, store, second)
     whole = pa.concat_tables([first, second])
     assert found(rows, [*old, *new]) == ids(expected(old, {"Trans": whole})) + ids(expected(new, {"Trans": second}))
 
@@ -160,8 +165,8 @@ def test_removing_a_pattern_keeps_the_state_of_the_others() -> None:
     cache._ENGINES = {}
     first, second = cut(trans(120), 2, 5)
     both, alone = made([*stays, *goes], 1), made(stays, 1)
-    rows = one_batch(Matcher(both, "job"), both, store, first)
-    rows += one_batch(Matcher(alone, "job2"), alone, store, second)
+    rows = one_batch(Matcher(both, "job", hosted=False), both, store, first)
+    rows += one_batch(Matcher(alone, "job2", hosted=False), alone, store, second)
     mine = Counter(m["id"] for m in matches(rows, [*stays, *goes]) if m["pattern"] == "CardTesting")
     assert mine == ids(expected(stays, {"Trans": trans(120)}))
 
@@ -172,11 +177,11 @@ def test_a_changed_pattern_is_refused_or_starts_anew() -> None:
     store = Store()
     cache._ENGINES = {}
     parts, changed = made(before, 1), made(after, 1)
-    one_batch(Matcher(parts, "job"), parts, store, first)
+    one_batch(Matcher(parts, "job", hosted=False), parts, store, first)
     with pytest.raises(PatternChangedError, match="`CardTesting` is not the one"):
-        one_batch(Matcher(changed, "job2"), changed, store, second)
+        one_batch(Matcher(changed, "job2", hosted=False), changed, store, second)
     store.roll_back()
-    rows = one_batch(Matcher(changed, "job2", "restart"), changed, store, second)
+    rows = one_batch(Matcher(changed, "job2", "restart", hosted=False), changed, store, second)
     assert found(rows, after) == ids(expected(after, {"Trans": second}))
 
 
@@ -186,8 +191,8 @@ def test_a_new_generation_forgets_what_the_old_one_saw() -> None:
     store = Store()
     cache._ENGINES = {}
     old, new = made(plans, 1), made(plans, 1, generation=1)
-    one_batch(Matcher(old, "job"), old, store, first)
-    rows = one_batch(Matcher(new, "job2"), new, store, second)
+    one_batch(Matcher(old, "job", hosted=False), old, store, first)
+    rows = one_batch(Matcher(new, "job2", hosted=False), new, store, second)
     assert found(rows, plans) == ids(expected(plans, {"Trans": second}))
 
 
@@ -195,7 +200,47 @@ def test_engines_of_stopped_jobs_are_given_up(monkeypatch: pytest.MonkeyPatch) -
     cache._ENGINES = {}
     now = [0.0]
     monkeypatch.setattr(cache.time, "monotonic", lambda: now[0])
-    cache.keep(("old", 1, "p", 0), cache.Cached("engine", 0, 0, 0))
+    engines = cache.LocalEngines({}, lambda plan: plan)
+    (plan,) = compiled(CARD)
+    engines.create(("old", 1, "p", 0), plan, cache.Position(0, 0, 0))
     now[0] = cache.IDLE + 1
-    cache.keep(("new", 1, "p", 0), cache.Cached("engine", 0, 0, 0))
+    engines.create(("new", 1, "p", 0), plan, cache.Position(0, 0, 0))
     assert list(cache._ENGINES) == [("new", 1, "p", 0)]
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A directory whose name fits a socket's."""
+    with tempfile.TemporaryDirectory(prefix="c", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def test_engines_in_a_process_of_their_own_do_the_same(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(short))
+    plans = compiled(CARD)
+    parts = made(plans, 2)
+    store = Store()
+    rows: list[dict[str, Any]] = []
+    for number, batch in enumerate(cut(trans(200), 4, 1)):
+        matcher = Matcher(parts, "0123456789abcdef")
+        if number == 2:
+            run_batch(matcher, store, list(packed(parts, {"Trans": batch}, place)), None)
+            store.roll_back()
+        rows += one_batch(matcher, parts, store, batch)
+    assert found(rows, plans) == ids(expected(plans, {"Trans": trans(200)}))
+    stats = [row for row in rows if row["pattern"] is None]
+    # The same host is found again in every batch: nothing is read from the log but after the failed attempt.
+    assert sum(row["rebuilt"] for row in stats) == 2
+    assert sum(row["caught_up"] for row in stats) == 4
+
+
+def test_a_failure_in_a_host_is_the_workers(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(short))
+    parts = made(compiled(CARD), 1)
+    matcher = Matcher(parts, "fedcba9876543210", make=broken)
+    with pytest.raises(host.HostError, match="ZeroDivisionError"):
+        one_batch(matcher, parts, Store(), trans(5))
+
+
+def broken(plan: Any) -> Any:
+    raise ZeroDivisionError(plan.pattern)
