@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test slow check format grammar clean
+.PHONY: help venv test slow check format grammar editors docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ format: $(STAMP) ## Put all Python files into the standard layout
 grammar: $(STAMP) ## Generate the lexer and parser from grammar/
 	$(BIN)/python -m cep.syntax.regenerate
 
+editors: $(STAMP) ## Generate what editors know of the language from grammar/
+	$(BIN)/python editors/generate.py
+
+docs: $(STAMP) ## Build the documentation into site/, all links checked
+	$(BIN)/mkdocs build --strict --quiet
+
 clean: ## Remove .venv and everything that tools leave behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
