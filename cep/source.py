@@ -50,9 +50,9 @@ class Source:
         return line, offset - self._line_starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """The span from `start` to `end`, clipped to the text.
+        r"""The span from `start` to `end`, clipped to the text.
 
-        >>> Source("a.cep", "ab\\ncd").span(3, 5)
+        >>> Source("a.cep", "ab\ncd").span(3, 5)
         Span(file='a.cep', start=3, end=5, line=2, column=1, end_line=2, end_column=3)
         """
         start = max(0, min(start, len(self.text)))

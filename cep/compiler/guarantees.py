@@ -5,7 +5,7 @@ Every sentence printed here has a test in tests/costs that counts index operatio
 
 from __future__ import annotations
 
-from cep.expr import duration_text
+from cep.expr import duration_text, variables
 from cep.gcq import GCQ
 from cep.plan import Edge, Guarantees, Step, Trigger
 
@@ -19,11 +19,14 @@ def guarantees(gcq: GCQ, edges: tuple[Edge, ...], triggers: tuple[Trigger, ...],
     )
 
 
+_STORE = "O(log n) per event that arrives in the order of its indexes, else also the rows it displaces in its group"
+
+
 def _update(gcq: GCQ, edges: tuple[Edge, ...], *, acyclic: bool) -> str:
     if not edges:
         return "O(1) per event"
     if not acyclic:
-        return "O(1) per event to store it; finding its matches costs one index seek per partial match of the bag"
+        return f"{_STORE}; finding its matches costs one index seek per partial match"
     if all(edge.chain for edge in edges):
         steps = len(edges)
         return (
@@ -31,7 +34,7 @@ def _update(gcq: GCQ, edges: tuple[Edge, ...], *, acyclic: bool) -> str:
             f"seek{'s' if steps > 1 else ''} of O(log n); a late event also costs the rows it precedes in its group"
         )
     if gcq.window is None:
-        return "O(log n) per event that arrives in the order of its indexes, else also the rows it displaces in its group"
+        return _STORE + ("; one index seek more per neighbour that it could extend" if len(edges) > 1 else "")
     return "O(log n) per event in time order, plus one index seek per neighbour in the window that it could extend"
 
 
@@ -46,12 +49,16 @@ def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool) -> str:
         return f"not constant: {_why(checked[0])} is checked on every partner in range"
     if gcq.pattern.distinct and not all(step.exists for step in last.steps):
         return "not constant: combinations that agree on the output are merged as they are found"
-    if all(step.chain for step in last.steps) and all(len(t.steps) <= 1 for t in triggers[:-1]):
+    if gcq.pattern.distinct and not all(step.exists for trigger in triggers for step in trigger.steps):
+        return f"constant for a new `{last.var}`; a new event of another variable can merge what agrees on the output"
+    if all(len(trigger.steps) <= 1 for trigger in triggers):
         return "constant"
     if all(step.chain for step in last.steps):
         return "constant when events arrive in time order; a late event can visit partners that do not complete"
     if len({step.via for step in last.steps}) == 1 and gcq.window is None:
-        return "constant"
+        return (
+            f"constant for a new `{last.var}`; a new event of another variable can visit partners that do not complete"
+        )
     return "not constant: a partner in range can fail to find partners of its own"
 
 
@@ -60,6 +67,15 @@ def _why(step: Step) -> str:
 
 
 def _space(gcq: GCQ) -> str:
+    # A tuple made of one event is paid for by the event; of several, there can be more tuples than events.
+    returned = {name for _, expr in gcq.pattern.fields for name in variables(expr)}
+    tuples = gcq.pattern.distinct and len(returned) > 1
     if gcq.window is None:
-        return "linear in the events that pass the filters, for ever (UNBOUNDED)"
-    return f"linear in the events of the last {duration_text(gcq.window)} that pass the filters, however many matches"
+        kept = "events that pass the filters" + (" and in the distinct tuples" if tuples else "")
+        return f"linear in the {kept}, for ever (UNBOUNDED)"
+    kept = f"events of the last {duration_text(gcq.window)} that pass the filters"
+    return (
+        f"linear in the {kept} and in the distinct tuples alive"
+        if tuples
+        else f"linear in the {kept}, however many matches"
+    )

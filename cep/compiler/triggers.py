@@ -46,9 +46,8 @@ def _trigger(
     others: list[tuple[Step, ...]] = []
     if not acyclic:
         # The smallest list is joined first: any neighbour of the trigger may be the one that has it.
-        for first in (name for name in rank if name not in (start, steps[0].var)):
-            if _connected(gcq, start, first):
-                others.append(_order(gcq, edges, rank, acyclic, start, first, result))
+        firsts = [name for name in rank if name not in (start, steps[0].var) and _connected(gcq, start, name)]
+        others += [_order(gcq, edges, rank, acyclic, start, first, result) for first in firsts]
     return Trigger(var=start, steps=steps, alternatives=tuple(others))
 
 
