@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -228,12 +229,13 @@ def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
             if not is_local(job.master):
                 ship(spark)
             follow(start(prepared, spark), prepared, report, lambda: interrupts.number is not None)
-        except (PySparkException, Py4JError, KafkaFailureError) as error:
+        except (PySparkException, Py4JError, KafkaFailureError, ConnectionError) as error:
             if job.debug:
                 raise
             raise JobError(explain(error)) from error
         finally:
-            spark.stop()
+            with suppress(Exception):  # the Java process may be what failed
+                spark.stop()
     return INTERRUPTED if interrupts.number == signal.SIGINT else 0
 
 

@@ -48,6 +48,8 @@ def explain(error: BaseException) -> str:
     """
     if isinstance(error, JobError):
         return str(error)
+    if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        return "Spark's Java process has ended: start the job again, it goes on from its checkpoint"
     text = str(error)
     ours = _OUR_LINE.findall(text)
     if ours:

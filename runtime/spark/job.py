@@ -239,9 +239,11 @@ def _writer(prepared: Prepared, found: DataFrame, spark: SparkSession) -> Any:
     from runtime.spark.sinks import MatchFiles, clean
 
     target = Path(job.out).absolute()
-    clean(target)
+    job_id = prepared.manifest.job[:8]
+    clean(target, job_id)
     spark.dataSource.register(MatchFiles)
-    return unpacked(found, prepared.plans).writeStream.format(MatchFiles.name()).option("path", str(target))
+    writer = unpacked(found, prepared.plans).writeStream.format(MatchFiles.name())
+    return writer.option("path", str(target)).option("job", job_id)
 
 
 def _print(matches: DataFrame, _batch: int) -> None:

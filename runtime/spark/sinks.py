@@ -1,7 +1,7 @@
 """A directory of matches: JSON Lines files in which a plain reader finds every match exactly once.
 
 Executors write what they have to `_temporary/`, which readers skip; when all of a batch is there, the driver moves the
-files to names that batch and partition determine. A batch that is repeated after a crash has the same matches in the
+files to names that job, batch and partition determine. A batch that is repeated after a crash has the same matches in the
 same partitions, so it replaces its own files, and whatever else an earlier attempt left under its number is deleted.
 A crash while files are moved leaves a batch partly visible until the job is started again; never a match twice.
 
@@ -10,7 +10,6 @@ The directory must be on a file system that driver and executors share (on one m
 
 from __future__ import annotations
 
-import contextlib
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -49,7 +48,7 @@ class Written(WriterCommitMessage):
 
 
 class MatchFiles(DataSource):
-    """The Spark data source `cep-files`; option `path` is the directory."""
+    """The Spark data source `cep-files`; option `path` is the directory, `job` tells jobs that share one apart."""
 
     @classmethod
     def name(cls) -> str:
@@ -63,14 +62,16 @@ class MatchFiles(DataSource):
     def streamWriter(self, schema: Any, overwrite: bool) -> MatchFilesWriter:  # noqa: N802 - Spark's name
         """The writer."""
         del schema, overwrite
-        return MatchFilesWriter(self.options["path"])
+        return MatchFilesWriter(self.options["path"], self.options.get("job", "job"))
 
 
 class MatchFilesWriter(DataSourceStreamArrowWriter):
     """See the module's text."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, job: str) -> None:
+        self._directory = Path(path)
+        self._temporary = temporary(self._directory, job)
+        self._job = job
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """On an executor: the matches of a partition to a file that nobody sees yet."""
@@ -82,7 +83,7 @@ class MatchFilesWriter(DataSourceStreamArrowWriter):
         first = next(batches, None)
         if first is None:
             return Written(None, partition, 0)
-        target = Path(self._path) / TEMPORARY / f"{uuid.uuid4().hex}.jsonl"
+        target = self._temporary / f"{uuid.uuid4().hex}.jsonl"
         target.parent.mkdir(parents=True, exist_ok=True)
         rows = 0
         with target.open("w", encoding="utf-8", newline="") as file:
@@ -97,25 +98,30 @@ class MatchFilesWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """On the driver, once all tasks are done: make the batch visible. Harmless to repeat."""
-        publish(Path(self._path), [message for message in messages if isinstance(message, Written)], batchId)
+        publish(self._directory, self._job, [m for m in messages if isinstance(m, Written)], batchId)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         """On the driver, where a task failed: forget what the others wrote."""
         for message in messages:
             if isinstance(message, Written) and message.file is not None:
-                (Path(self._path) / TEMPORARY / message.file).unlink(missing_ok=True)
+                (self._temporary / message.file).unlink(missing_ok=True)
 
 
-def publish(directory: Path, written: Sequence[Written], batch: int) -> None:
+def temporary(directory: Path, job: str) -> Path:
+    """Where a job's files are before they can be seen."""
+    return directory / TEMPORARY / job
+
+
+def publish(directory: Path, job: str, written: Sequence[Written], batch: int) -> None:
     """Move the files of a batch to their names, and remove what else has its number."""
     directory.mkdir(parents=True, exist_ok=True)
     names = set()
     for message in written:
         if message.file is not None:
-            name = f"matches-{batch:09d}-{message.partition:05d}.jsonl"
-            (directory / TEMPORARY / message.file).replace(directory / name)
+            name = f"matches-{job}-{batch:09d}-{message.partition:05d}.jsonl"
+            (temporary(directory, job) / message.file).replace(directory / name)
             names.add(name)
-    for stale in directory.glob(f"matches-{batch:09d}-*.jsonl"):
+    for stale in directory.glob(f"matches-{job}-{batch:09d}-*.jsonl"):
         if stale.name not in names:
             stale.unlink()
     descriptor = os.open(directory, os.O_RDONLY)
@@ -125,8 +131,7 @@ def publish(directory: Path, written: Sequence[Written], batch: int) -> None:
         os.close(descriptor)
 
 
-def clean(directory: Path) -> None:
-    """Before a job starts: remove what crashed attempts left behind."""
-    for file in (directory / TEMPORARY).glob("*.jsonl"):
-        with contextlib.suppress(OSError):  # another job may be using the directory; its files are not ours to count on
-            file.unlink()
+def clean(directory: Path, job: str) -> None:
+    """Before a job starts: remove what its crashed attempts left behind."""
+    for file in temporary(directory, job).glob("*.jsonl"):
+        file.unlink(missing_ok=True)
