@@ -6,6 +6,8 @@ import importlib
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -248,3 +250,16 @@ def test_the_hard_negatives_need_every_condition(name):
         outcome = run_case(replace(case, source=Source(case.source.name, text)))
         assert outcome.matches is not None, f"{what}: {outcome.diagnostics}"
         assert len(outcome.matches) > wanted, what
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("name", NAMES)
+def test_a_spark_job_gives_the_same_matches(name, tmp_path):
+    _, paths = files(name)
+    inputs = [part for stream, path in paths.items() for part in ("--in", f"{stream}={path}")]
+    command = [sys.executable, "-m", "cep.cli", "run", str(EXAMPLES / name / "pattern.cep"), *inputs]
+    command += ["--once", "--checkpoint", str(tmp_path / "checkpoint"), "--master", "local[2]"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {match["id"] for match in expected(name)}
