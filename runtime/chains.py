@@ -57,7 +57,7 @@ class Chains:
             low, high = index.bounds(leaf.group(self._plan.indexes[step.index].key, rows))
             bound = step.ranges[0]
             values = leaf.compared(bound.bound, rows)
-            high = index.bisect(low, high, values, "left" if bound.op == "<" else "right")
+            high = index.below(low, high, values, "left" if bound.op == "<" else "right")
             found = np.flatnonzero(high > low)
             partner = np.full(len(rows), DEAD, dtype=np.int64)
             partner[found] = child.best_starts()[index.rows_at(high[found] - 1)]

@@ -93,9 +93,9 @@ class Matcher:
         "_known",
         "_leaves",
         "_operations",
+        "_orders",
         "_plan",
         "_spaces",
-        "_orders",
         "_timed",
         "_trigger",
         "_window",
@@ -328,6 +328,7 @@ class Matcher:
             # In time order this is what becomes of every event but the last of its match.
             nothing = np.zeros(partial.size, dtype=np.int64)
             return nothing, nothing
+        self._operations.seeks += partial.size
         low, high = index.bounds(self._groups(bound, partial))
         for op, values in bounds:
             if op in ("<", "<="):

@@ -26,7 +26,7 @@ _FEW = 6
 class Operations:
     """What the engine did, counted: the cost tests compare these, never seconds."""
 
-    __slots__ = ("appended", "dead_ends", "displaced", "fruitless", "seeks", "visited")
+    __slots__ = ("appended", "bisections", "dead_ends", "displaced", "fruitless", "seeks", "visited")
 
     def __init__(self) -> None:
         self.appended = 0
@@ -34,7 +34,9 @@ class Operations:
         self.displaced = 0
         """Rows that had to move because an earlier one was inserted."""
         self.seeks = 0
-        """Searches for the place of a key in a group, O(log n) each."""
+        """Partners of a partial match looked up as one range of an index: up to three bisections each."""
+        self.bisections = 0
+        """Searches for the place of a value in a group, O(log n) each."""
         self.visited = 0
         """Rows read out of an index."""
         self.dead_ends = 0
@@ -225,7 +227,7 @@ class SortedGroups:
         `side` is as in `bisect`: before ("left") or after ("right") equal keys. With `by`, positions are compared by
         `by[row]` instead of the sort key; it must rise within each range.
         """
-        self._operations.seeks += len(low)
+        self._operations.bisections += len(low)
         keys = self._keys
         if by is None and len(low) and bool((low == low[0]).all()) and bool((high == high[0]).all()):
             assert keys is not None
@@ -246,6 +248,17 @@ class SortedGroups:
             return _bisect_all(low, high, values, side, lambda at: by[rows[at]])
         assert keys is not None
         return _bisect_all(low, high, values, side, lambda at: keys[at])
+
+    def below(self, low: np.ndarray, high: np.ndarray, values: np.ndarray, side: str) -> np.ndarray:
+        """`bisect`, but O(1) for a value beyond all keys of its range, as every value is in time order."""
+        assert self._keys is not None
+        end = high.copy()
+        filled = np.flatnonzero(high > low)
+        last, wanted = self._keys[high[filled] - 1], values[filled]
+        inside = filled[np.asarray(last >= wanted if side == "left" else last > wanted, dtype=bool)]
+        if len(inside):
+            end[inside] = self.bisect(low[inside], high[inside], values[inside], side)
+        return end
 
     def beyond(self, op: str, values: np.ndarray) -> bool:
         """Whether `key op value` holds for no key and value at all, by comparing the extremes only. O(values)."""
