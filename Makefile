@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test slow check format grammar editors docs clean
+.PHONY: help venv demo test slow check format grammar editors docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	touch $@
+
+demo: $(STAMP) ## Run the main job end to end: Kafka in, Spark, alerts out
+	$(BIN)/python -m examples.demo
 
 test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 	$(PYTEST) -q -m "not slow and not spark and not kafka" -n 2
