@@ -48,7 +48,7 @@ editors: $(STAMP) ## Generate what editors know of the language from grammar/
 	$(BIN)/python editors/generate.py
 
 docs: $(STAMP) ## Build the documentation into site/, all links checked
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## Remove .venv and everything that tools leave behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist site *.egg-info
