@@ -3,7 +3,8 @@
 Executors write what they have to `_temporary/`, which readers skip; when all of a batch is there, the driver moves the
 files to names that job, batch and partition determine. A batch that is repeated after a crash has the same matches in
 the same partitions, so it replaces its own files, and whatever else an earlier attempt left under its number is
-deleted. A crash while files are moved leaves a batch partly visible until the job is started again; never a match twice.
+deleted. A crash while files are moved leaves a batch partly visible until the job is started again; never a match
+twice.
 
 The directory must be on a file system that driver and executors share (on one machine, any).
 """
