@@ -43,7 +43,12 @@ def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: in
     events.sort()
     return Morning(
         [
-            {"ts": timestamp_text(START + round(at * 1000) * 1000), "acc": acc, "country": country, "amnt": round(amnt, 2)}
+            {
+                "ts": timestamp_text(START + round(at * 1000) * 1000),
+                "acc": acc,
+                "country": country,
+                "amnt": round(amnt, 2),
+            }
             for at, acc, country, amnt in events
         ],
         {pattern: frozenset(accounts_of) for pattern, accounts_of in planted.items()},
@@ -54,7 +59,8 @@ def _fraud(pattern: str, account: str, at: float, random: Random) -> list[tuple[
     home = random.choice(COUNTRIES)
     if pattern == "CardTesting":
         amounts = [random.uniform(0.5, 4.5) for _ in range(random.randint(2, 4))] + [random.uniform(450, 990)]
-        return [(at + i * random.uniform(60, 300), account, home, amount) for i, amount in enumerate(amounts)]
+        gap = random.uniform(60, 300)
+        return [(at + i * gap, account, home, amount) for i, amount in enumerate(amounts)]
     if pattern == "RisingAmounts":
         first = random.uniform(40, 80)
         return [(at + i * 60, account, home, first * 2.2**i) for i in range(3)]
