@@ -1,7 +1,7 @@
 """`python -m examples.demo`: start a broker, feed it, run the job, show the alerts as they arrive, sum up.
 
-The broker is librdkafka's built-in one, in this process, on the loopback interface; the job is `cep run` in a process of
-its own, exactly as a user would start it. Everything ends with the demo, also after Ctrl-C.
+The broker is librdkafka's built-in one, in this process, on the loopback interface; the job is `cep run` in a process
+of its own, exactly as a user would start it. Everything ends with the demo, also after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def job(bootstrap: str, folder: str, log: Path) -> Iterator[subprocess.Popen[byt
         *("--checkpoint", folder, "--master", "local[2]", "--max-offsets", "20000"),
     ]
     environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
-    with log.open("wb") as sink, subprocess.Popen(command, stdout=sink, stderr=sink, env=environment) as process:
+    with log.open("wb") as sink, subprocess.Popen(command, stdout=sink, stderr=sink, env=environment) as process:  # noqa: S603 - our own command
         try:
             yield process
         finally:
@@ -167,7 +167,7 @@ def summary(
         )
     rate = len(feed.events) / elapsed
     console.print(
-        f"{len(feed.events):,} events through Kafka and Spark in {elapsed:.0f} s, start-up included ({rate:,.0f} events/s)",
+        f"{len(feed.events):,} events through Kafka and Spark in {elapsed:.0f} s with start-up: {rate:,.0f} events/s",
         highlight=False,
         soft_wrap=True,
     )

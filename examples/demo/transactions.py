@@ -55,6 +55,10 @@ def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: in
     )
 
 
+def _text(at: float) -> str:
+    return timestamp_text(START + round(at * 1000) * 1000)
+
+
 def _fraud(pattern: str, account: str, at: float, random: Random) -> list[tuple[float, str, str, float]]:
     home = random.choice(COUNTRIES)
     if pattern == "CardTesting":
