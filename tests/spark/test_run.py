@@ -90,14 +90,15 @@ def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Pa
 
 
 def test_a_stream_that_no_pattern_uses_any_more_stays_a_source(spark: SparkSession, tmp_path: Path) -> None:
-    write_parts(tmp_path / "Trans", [trans(60)])
+    events = trans(90)
+    write_parts(tmp_path / "Trans", [events.slice(0, 60)])
     write_parts(tmp_path / "Login", [logins(30)])
     run(spark, compiled(JOB, "CardTesting", "Takeover"), tmp_path)
     before = lines_in(tmp_path / "out")
-    write_parts(tmp_path / "Trans", [trans(90).slice(60)], first=1)
+    write_parts(tmp_path / "Trans", [events.slice(60)], first=1)
     run(spark, compiled(JOB, "CardTesting"), tmp_path)
-    grown = expected(compiled(JOB, "CardTesting"), {"Trans": trans(90)})
-    known = expected(compiled(JOB, "CardTesting"), {"Trans": trans(60)})
+    grown = expected(compiled(JOB, "CardTesting"), {"Trans": events})
+    known = expected(compiled(JOB, "CardTesting"), {"Trans": events.slice(0, 60)})
     assert lines_in(tmp_path / "out") - before == grown - known
 
 
