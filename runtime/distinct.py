@@ -30,7 +30,7 @@ _PRUNE_AT = 1024
 class Alive:
     """The tuples that are out, and until when."""
 
-    __slots__ = ("_output", "_plan", "_prune_at", "_seed", "until")
+    __slots__ = ("_output", "_plan", "_prune_at", "_seed", "again", "until")
 
     def __init__(self, plan: Plan, output: Output) -> None:
         self._plan = plan
@@ -38,6 +38,8 @@ class Alive:
         self._seed = hashing.seed(plan.pattern, "DISTINCT")
         self._prune_at = _PRUNE_AT
         self.until: dict[bytes, int] = {}
+        self.again: dict[bytes, int] = {}
+        """How often a tuple was put out again after it had died: a retraction takes all of them back."""
 
     def keys(self, fields: list[Any], size: int) -> tuple[Any, list[bytes]]:
         """The ids of tuples, as an array and as dictionary keys."""
@@ -69,6 +71,8 @@ class Alive:
             known = until.get(key)
             if known is None or end > known:
                 out.append(i)
+                if known is not None:
+                    self.again[key] = self.again.get(key, 0) + 1
             expires = FOREVER if window is None else start + window
             if known is None or expires > known:
                 until[key] = expires
@@ -113,7 +117,7 @@ class Alive:
                 if key in remaining:
                     self.until[key] = remaining[key]
                 elif self.until.pop(key, None) is not None:
-                    keep.append(i)
+                    keep += [i] * (1 + self.again.pop(key, 0))
             if keep:
                 fields = [batch.column(i).take(pa.array(keep)) for i in range(3, batch.num_columns)]
                 batches.append(self.batch(fields, batch.column(0).take(pa.array(keep)), -1))
@@ -123,14 +127,21 @@ class Alive:
         """Forget tuples that are dead for good. Amortised O(1) per tuple."""
         if len(self.until) > self._prune_at:
             self.until = {key: until for key, until in self.until.items() if until >= watermark}
+            self.again = {key: times for key, times in self.again.items() if key in self.until}
             self._prune_at = max(_PRUNE_AT, 2 * len(self.until))
 
     def dump(self) -> Any:
         """As a record batch, for a snapshot."""
         return pa.record_batch(
-            {"id": pa.array(list(self.until), pa.binary(16)), "until": pa.array(list(self.until.values()), pa.int64())}
+            {
+                "id": pa.array(list(self.until), pa.binary(16)),
+                "until": pa.array(list(self.until.values()), pa.int64()),
+                "again": pa.array([self.again.get(key, 0) for key in self.until], pa.int64()),
+            }
         )
 
     def load(self, batch: Any) -> None:
         """From a snapshot."""
-        self.until = dict(zip(batch.column("id").to_pylist(), batch.column("until").to_pylist(), strict=True))
+        ids = batch.column("id").to_pylist()
+        self.until = dict(zip(ids, batch.column("until").to_pylist(), strict=True))
+        self.again = {key: n for key, n in zip(ids, batch.column("again").to_pylist(), strict=True) if n}

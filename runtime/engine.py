@@ -92,9 +92,10 @@ class Engine:
         }
         self._output = Output(plan, self._leaves)
         if plan.distinct:
-            until = self._alive.until if self._alive is not None else {}
+            before = self._alive
             self._alive = Alive(plan, self._output)
-            self._alive.until = until
+            if before is not None:
+                self._alive.until, self._alive.again = before.until, before.again
 
     # --- push ------------------------------------------------------------------------------------------------------
 
