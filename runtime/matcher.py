@@ -187,37 +187,46 @@ class Matcher:
         if number == len(steps):
             yield partial
             return
-        for later in steps[number + 1 :]:
-            # Probe what became ready by the variable bound last, before multiplying by this step's partners.
-            if later.ready_at == number and partial.size:
-                low, high = self._range(later, partial, floor)
-                partial = self._keep(partial, high > low)
-        if partial.size == 0:
-            return
         bound = steps[number]
         low, high = self._range(bound, partial, floor)
+        found = high > low
+        for later in steps[number + 1 :]:
+            # Probe what became ready by the variable bound last, before multiplying by this step's partners. This step
+            # goes first: it leads towards the root, where an event that comes in time order finds nothing yet.
+            if later.ready_at == number:
+                partial, low, high = self._narrow(partial, low, high, found)
+                if partial.size == 0:
+                    return
+                others = self._range(later, partial, floor)
+                found = others[1] > others[0]
+        partial, low, high = self._narrow(partial, low, high, found)
+        if partial.size == 0:
+            return
         if bound.step.exists:
-            found = high > low
-            partial = self._keep(partial, found)
-            self._take_best_start(bound, partial, high[found])
+            self._take_best_start(bound, partial, high)
             yield from self._expand(partial, steps, number + 1, floor)
             return
-        counts = high - low
-        for part, at, repeats in self._chunks(partial, low, counts):
+        for part, at, repeats in self._chunks(partial, low, high - low):
             yield from self._bind_rows(part, at, repeats, steps, number, floor)
 
     def _keep(self, partial: Partial, mask: np.ndarray) -> Partial:
         if mask.all():
             return partial
-        self._count_dropped(partial, int(partial.size - mask.sum()))
+        dropped = int(partial.size - np.count_nonzero(mask))
+        # A trigger without matches is no dead end: nothing was read out for it.
+        if len(partial.rows) == 1:
+            self._operations.fruitless += dropped
+        else:
+            self._operations.dead_ends += dropped
         return partial.take(mask)
 
-    def _count_dropped(self, partial: Partial, count: int) -> None:
-        """A trigger without matches is no dead end: nothing was read out for it."""
-        if len(partial.rows) == 1:
-            self._operations.fruitless += count
-        else:
-            self._operations.dead_ends += count
+    def _narrow(
+        self, partial: Partial, low: np.ndarray, high: np.ndarray, mask: np.ndarray
+    ) -> tuple[Partial, np.ndarray, np.ndarray]:
+        """Partial matches with their ranges, those that the mask selects."""
+        if mask.all():
+            return partial, low, high
+        return self._keep(partial, mask), low[mask], high[mask]
 
     def _take_best_start(self, bound: _Bound, partial: Partial, high: np.ndarray) -> None:
         """What only has to exist still starts the match: the best start of the range is that of its last row."""
@@ -228,13 +237,7 @@ class Matcher:
     def _chunks(
         self, partial: Partial, low: np.ndarray, counts: np.ndarray
     ) -> Iterator[tuple[Partial, np.ndarray, np.ndarray]]:
-        """Cut partial matches with their ranges into parts of at most `chunk` longer ones."""
-        some = np.flatnonzero(counts)
-        if len(some) < partial.size:
-            self._count_dropped(partial, partial.size - len(some))
-            partial, low, counts = partial.take(some), low[some], counts[some]
-        if not partial.size:
-            return
+        """Cut partial matches with their ranges, none of them empty, into parts of at most `chunk` longer ones."""
         ends = np.cumsum(counts)
         if int(ends[-1]) <= self._chunk:
             yield partial, low, counts
