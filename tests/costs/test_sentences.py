@@ -1,0 +1,430 @@
+"""Every sentence that `cep explain` can print about costs, held against counts as the input grows.
+
+A promise must hold; a "not constant" must be earned: there is an input on which rows are read in vain. The last test
+makes sure that no sentence goes without one of these.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cep.compiler.pipeline import compile_source
+from cep.plan import Plan
+from cep.source import Source
+from runtime import Engine
+from tests.costs.support import SECOND, Work, feed, work
+from tests.oracle.generate import make
+from tests.runtime.support import compiled
+
+TIMED = "STREAM T (ts TIMESTAMP, k INT, x INT, y INT) TIMESTAMP BY ts;"
+PLAIN = "STREAM W (k INT, x INT, y INT);"
+PATH = "STREAM R (a INT, b INT); STREAM S (d INT, e INT); STREAM U (g INT, h INT);"
+SIZES = (100, 1000)
+
+STORE = "O(log n) per event that arrives in the order of its indexes, else also the rows it displaces in its group"
+EVENTS = "linear in the events of the last D that pass the filters"
+SENTENCES = {
+    "stored": "O(1) per event",
+    "store": STORE,
+    "path": f"{STORE}; one index seek more per neighbour that it could extend",
+    "bag": f"{STORE}; finding its matches costs one index seek per partial match",
+    "in order": "O(1) per event in time order, at any window size; the event that completes a match costs N index "
+    "seeks of O(log n); a late event also costs the rows it precedes in its group",
+    "per neighbour": "O(log n) per event in time order, plus one index seek per neighbour in the window that it could "
+    "extend",
+    "constant": "constant",
+    "constant in order": "constant when events arrive in time order; a late event can visit partners that do not "
+    "complete",
+    "constant at the root": "constant for a new `v`; a new event of another variable can visit partners that do not "
+    "complete",
+    "constant at the output": "constant for a new `v`; a new event of another variable can merge what agrees on the "
+    "output",
+    "checked": "not constant: `...` is checked on every partner in range",
+    "fails": "not constant: a partner in range can fail to find partners of its own",
+    "open bag": "not constant: a cyclic bag is joined variable by variable, partial matches can fail to close",
+    "merged": "not constant: combinations that agree on the output are merged as they are found",
+    "window": f"{EVENTS}, however many matches",
+    "window and tuples": f"{EVENTS} and in the distinct tuples alive",
+    "for ever": "linear in the events that pass the filters, for ever (UNBOUNDED)",
+    "for ever and tuples": "linear in the events that pass the filters and in the distinct tuples, for ever "
+    "(UNBOUNDED)",
+}
+"""All that can be printed, by the name that the tests call it."""
+
+
+def plan(text: str, **names: str) -> Plan:
+    """A plan that must promise this: update, delay or space, by the sentence's name."""
+    found = compiled(text)
+    for kind, name in names.items():
+        assert normal(getattr(found.guarantees, kind)) == SENTENCES[name]
+    return found
+
+
+def normal(sentence: str) -> str:
+    """A sentence without what it quotes: names, conditions, counts and durations."""
+    sentence = re.sub(r"`[^`]*`(?= is checked)", "`...`", sentence)
+    sentence = re.sub(r"`[a-z]\w*`", "`v`", sentence)
+    sentence = re.sub(r"costs \d+ index seeks?", "costs N index seeks", sentence)
+    return re.sub(r"the last [\d.]+ \w+", "the last D", sentence)
+
+
+def timed(n: int, **columns: Any) -> dict[str, Any]:
+    zero = np.zeros(n, dtype=np.int64)
+    return {"ts": np.arange(n) * SECOND, "k": zero, "x": zero, "y": zero, **columns}
+
+
+def one_more(engine: Engine, columns: dict[str, Any], stream: str | None = None) -> Work:
+    """The work of one more event, given as columns of length one."""
+    with work(engine) as done:
+        feed(engine, {name: np.array([value]) for name, value in columns.items()}, stream=stream)
+    return done
+
+
+# --- update --------------------------------------------------------------------------------------------------------
+
+
+def test_one_variable_is_only_stored() -> None:
+    found = plan(f"{PLAIN} PATTERN P AND(W a) WHERE a.x > 1 UNBOUNDED;", update="stored", delay="constant")
+    engine = Engine(found)
+    with work(engine) as done:
+        assert feed(engine, {"x": np.arange(1000)}) == 998
+    index_work = {name: n for name, n in done.items() if name not in ("events", "matches")}
+    assert set(index_work.values()) == {0}
+
+
+@pytest.mark.parametrize("steps", [2, 3, 4])
+def test_chains_in_order(steps: int) -> None:
+    names = "abcd"[:steps]
+    body = ", ".join(f"T {name}" for name in names)
+    roles = " AND ".join(f"{name}.x = {i}" for i, name in enumerate(names))
+    found = plan(f"{TIMED} PATTERN P SEQ({body}) WHERE {roles} PARTITION BY k WITHIN 9 DAYS;", update="in order")
+    assert f"costs {steps - 1} index seek" in found.guarantees.update
+    waits = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n, x=np.full(n, steps - 2)), size=n)
+        # The newest step but one: in any crowd, it is appended, and looks at one row for its best start at most.
+        waits.append(one_more(engine, {"ts": n * SECOND, "k": 0, "x": steps - 2, "y": 0}))
+        assert waits[-1]["seeks"] == waits[-1]["bisections"] == waits[-1]["displaced"] == 0
+        # One event of each step, then the one that completes them: one seek a step.
+        engine = Engine(found)
+        feed(engine, timed(n, k=np.ones(n, dtype=np.int64), x=np.arange(n) % (steps - 1)), size=n)
+        feed(
+            engine,
+            {
+                name: values + (n * SECOND if name == "ts" else 0)
+                for name, values in timed(steps - 1, x=np.arange(steps - 1)).items()
+            },
+        )
+        done = one_more(engine, {"ts": 2 * n * SECOND, "k": 0, "x": steps - 1, "y": 0})
+        assert (done["matches"], done["seeks"], done["dead_ends"]) == (1, steps - 1, 0)
+        # A late one displaces what it precedes.
+        late = one_more(engine, {"ts": n * SECOND // 2 + 1, "k": 1, "x": 0, "y": 0})
+        assert late["displaced"] == len([i for i in range(n) if i > n // 2 and i % (steps - 1) == 0])
+    assert waits[0] == waits[1]
+
+
+def test_two_variables_without_a_window() -> None:
+    found = plan(
+        f"{PLAIN} PATTERN P AND(W a, W b) WHERE a.x < b.x AND a.y = 0 AND b.y = 1 UNBOUNDED;",
+        update="store",
+        delay="constant",
+        space="for ever",
+    )
+    costs = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, {"x": np.arange(n), "y": np.ones(n, dtype=np.int64)}, size=n)
+        in_order = one_more(engine, {"x": n, "y": 1})
+        displacing = one_more(engine, {"x": n - 11, "y": 1})
+        assert in_order["displaced"] == 0
+        assert displacing["displaced"] == 11
+        matching = one_more(engine, {"x": n - 3, "y": 0})
+        assert matching["matches"] == matching["visited"] == 3
+        assert matching["dead_ends"] == 0
+        costs.append((in_order, displacing, matching))
+    assert costs[0] == costs[1]
+    assert costs[0][2]["bisections"] <= 2
+
+
+def test_a_path_without_a_window() -> None:
+    found = plan(
+        f"{PATH} PATTERN P AND(R r, S s, U u) WHERE r.a < s.d AND s.e < u.g UNBOUNDED;",
+        update="path",
+        delay="fails",
+    )
+    vain = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, {"d": np.arange(n), "e": np.arange(n)}, stream="S", size=n)
+        done = one_more(engine, {"g": n + 1, "h": 0}, stream="U")  # every s is in range, none has an r
+        assert done["seeks"] <= 1 + done["visited"]
+        assert done["matches"] == 0
+        vain.append(done["dead_ends"])
+    assert vain == list(SIZES)
+
+
+def test_a_window_with_values() -> None:
+    found = plan(
+        f"{TIMED} PATTERN P AND(T a, T b, T c) WHERE a.k = b.k AND b.x = c.x WITHIN 50 SECONDS;",
+        update="per neighbour",
+        delay="fails",
+        space="window",
+    )
+    costs = []
+    for n in SIZES:
+        engine = Engine(found)
+        columns = timed(n, k=np.arange(n) % 10, x=np.arange(n) % 7)
+        feed(engine, {name: values[:60] for name, values in columns.items()}, watermark=True, size=20)
+        with work(engine) as done:
+            feed(engine, {name: values[60:] for name, values in columns.items()}, watermark=True, size=20)
+        assert done["displaced"] == 0
+        # Each event is a trigger three times; each partner read out is looked up once more.
+        assert done["seeks"] <= 3 * done["events"] + done["visited"]
+        assert done["bisections"] <= 3 * done["seeks"]
+        costs.append(done.per_event("seeks", "visited"))
+    assert costs[1] == pytest.approx(costs[0], rel=0.15)
+    roles = "a.y = 0 AND b.y = 1 AND c.y = 2"
+    found = plan(
+        f"{TIMED} PATTERN P AND(T a, T b, T c) WHERE a.k = b.k AND b.x = c.x AND {roles} WITHIN 9 DAYS;", delay="fails"
+    )
+    vain = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n, y=np.ones(n, dtype=np.int64)), size=n)
+        vain.append(one_more(engine, {"ts": n * SECOND, "k": 0, "x": 0, "y": 2})["dead_ends"])
+    assert vain == list(SIZES), "every b is in range of the c, none has an a"
+
+
+def test_a_cyclic_bag() -> None:
+    text = f"{PLAIN} PATTERN P AND(W a, W b, W c) WHERE a.x = b.y AND b.x = c.y AND c.x = a.y UNBOUNDED;"
+    found = plan(
+        text,
+        update="bag",
+        delay="open bag",
+    )
+    orders = max(1 + len(trigger.alternatives) for trigger in found.triggers)
+    vain = []
+    for n in SIZES:
+        engine = Engine(found)
+        rng = np.random.default_rng(n)
+        with work(engine) as done:
+            feed(engine, {"x": rng.integers(0, n // 5, n), "y": rng.integers(0, n // 5, n)}, size=50)
+        assert done["matches"] > 0
+        # An event looks at the first list of every order, then walks the shortest; thrice: as a, as b, as c.
+        assert done["seeks"] <= 3 * (orders + 1) * done["events"] + done["visited"]
+        # Two fans at an event, one into it and one out of it, that meet nowhere else: both lists are long.
+        engine = Engine(found)
+        away, seven = 10 + np.arange(n), np.full(n, 7)
+        feed(engine, {"x": np.concatenate((away, seven)), "y": np.concatenate((seven, 10**6 + away))}, size=2 * n)
+        done = one_more(engine, {"x": 7, "y": 7})
+        assert done["matches"] == 1, "the event with itself"
+        vain.append(done["dead_ends"])
+    assert vain[0] >= SIZES[0]
+    assert vain[1] == pytest.approx(10 * vain[0], rel=0.05)
+
+
+# --- delay ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", ["SEQ(T a, T b)", "AND(T a, T b)"])
+@pytest.mark.parametrize("late", [False, True])
+def test_two_variables_in_a_window(body: str, late: bool) -> None:
+    found = plan(f"{TIMED} PATTERN P {body} PARTITION BY k WITHIN 50 SECONDS;", delay="constant")
+    rng = np.random.default_rng(1)
+    engine = Engine(found)
+    columns = timed(400, k=rng.integers(0, 3, 400))
+    if late:
+        columns["ts"] = rng.permutation(columns["ts"])
+    with work(engine) as done:
+        assert feed(engine, columns, size=13) > 1000
+    assert done["dead_ends"] == 0
+    assert done["visited"] == done["matches"]
+
+
+def test_a_chain_of_three() -> None:
+    found = plan(f"{TIMED} PATTERN P SEQ(T a, T b, T c) PARTITION BY k WITHIN 50 SECONDS;", delay="constant in order")
+    engine = Engine(found)
+    with work(engine) as done:
+        assert feed(engine, timed(300, k=np.arange(300) % 3), size=7) > 1000
+    assert done["dead_ends"] == 0
+    # "a late event can": an a whose bs have no c within the window.
+    roles = "a.x = 0 AND b.x = 1 AND c.x = 2"
+    vain = []
+    for n in SIZES:
+        engine = Engine(
+            plan(
+                f"{TIMED} PATTERN P SEQ(T a, T b, T c) WHERE {roles} PARTITION BY k WITHIN 9 DAYS;",
+                delay="constant in order",
+            )
+        )
+        feed(engine, timed(n, ts=SECOND + np.arange(n) * SECOND, x=np.full(n, 1)), size=n)
+        vain.append(one_more(engine, {"ts": 0, "k": 0, "x": 0, "y": 0})["dead_ends"])
+    assert vain == list(SIZES)
+
+
+def test_a_check_on_every_partner() -> None:
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) WHERE a.x < b.x PARTITION BY k WITHIN 9 DAYS;",
+        delay="checked",
+    )
+    assert "`a.x < b.x`" in found.guarantees.delay
+    vain = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n, x=np.full(n, 5)), size=n)
+        vain.append(one_more(engine, {"ts": n * SECOND, "k": 0, "x": 5, "y": 0})["dead_ends"])
+    assert vain == list(SIZES)
+
+
+def test_a_star() -> None:
+    star = "STREAM A (x INT); STREAM B (y INT); STREAM C (x INT, y INT);"
+    found = plan(
+        f"{star} PATTERN P AND(A a, B b, C c) WHERE a.x < c.x AND b.y < c.y UNBOUNDED;",
+        delay="constant at the root",
+    )
+    assert "new `c`" in found.guarantees.delay
+    costs, vain = [], []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, {"x": np.arange(n)}, stream="A", size=n)
+        feed(engine, {"y": np.arange(n)}, stream="B", size=n)
+        done = one_more(engine, {"x": 3, "y": 4}, stream="C")
+        assert (done["matches"], done["dead_ends"]) == (12, 0)
+        costs.append(done)
+        assert one_more(engine, {"x": 3, "y": 0}, stream="C")["visited"] == 0, "no b: nothing is read"
+        engine = Engine(found)
+        feed(engine, {"x": np.arange(n), "y": np.zeros(n, dtype=np.int64)}, stream="C", size=n)
+        vain.append(one_more(engine, {"x": -1}, stream="A")["dead_ends"])
+    assert costs[0] == costs[1]
+    assert vain == list(SIZES)
+
+
+def test_distinct_over_the_last_event() -> None:
+    """Existence is asked for, never enumerated: one tuple costs one seek, whatever is behind it."""
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 9 DAYS RETURN DISTINCT b.x AS x;",
+        delay="constant at the output",
+        space="window",
+    )
+    assert "new `b`" in found.guarantees.delay
+    costs, merged = [], []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n), size=n)
+        done = one_more(engine, {"ts": n * SECOND, "k": 0, "x": 7, "y": 0})
+        assert (done["matches"], done["dead_ends"]) == (1, 0)
+        assert done["seeks"] == 1
+        costs.append(done)
+        # A late a is followed by n events with one x: they are merged into nothing new.
+        done = one_more(engine, {"ts": -SECOND, "k": 0, "x": 0, "y": 0})
+        assert done["matches"] == 0
+        merged.append(done["visited"])
+    assert costs[0] == costs[1]
+    assert merged[1] > 5 * merged[0]
+
+
+def test_distinct_that_merges() -> None:
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 9 DAYS RETURN DISTINCT a.x AS x;",
+        delay="merged",
+    )
+    merged = []
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n), size=n)
+        done = one_more(engine, {"ts": n * SECOND, "k": 0, "x": 0, "y": 0})
+        assert done["matches"] == 0
+        merged.append(done["visited"])
+    assert merged == list(SIZES)
+
+
+# --- space ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("steps", "sizes"), [(2, (256, 512, 1024)), (3, (64, 128, 256))])
+def test_space_is_linear_while_matches_grow_with_a_power(steps: int, sizes: tuple[int, ...]) -> None:
+    """Each window holds twice the events of the one before: twice the bytes, four or eight times the matches."""
+    body = ", ".join(f"T {name}" for name in "abc"[:steps])
+    held, matches = [], []
+    for size in sizes:
+        found = plan(
+            f"{TIMED} PATTERN P SEQ({body}) PARTITION BY k WITHIN {size} SECONDS;",
+            space="window",
+        )
+        engine = Engine(found)
+        matches.append(feed(engine, timed(size), size=64, watermark=True))
+        assert engine.stats()["tuples"] == dict.fromkeys("abc"[:steps], size)
+        held.append(engine.stats()["bytes"])
+    for i in (1, 2):
+        assert held[i] <= 2.2 * held[i - 1]
+        assert matches[i] >= 0.95 * 2**steps * matches[i - 1]
+
+
+def test_space_of_a_long_stream_is_that_of_its_window() -> None:
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 100 SECONDS;",
+        space="window",
+    )
+    held = []
+    for n in (40_000, 120_000):
+        engine = Engine(found)
+        feed(engine, timed(n, k=np.arange(n) // 2), size=1000, watermark=True)
+        held.append(engine.stats()["bytes"])
+    assert held[1] == pytest.approx(held[0], rel=0.1)
+
+
+def test_space_without_a_window_is_that_of_the_filtered_events() -> None:
+    found = plan(
+        f"{PLAIN} PATTERN P AND(W a, W b) WHERE a.k = b.k AND a.x < 0 AND b.x = 1 UNBOUNDED;",
+        space="for ever",
+    )
+    held = []
+    for n, passing in ((4096, 4096), (8192, 8192), (65536, 8192)):
+        engine = Engine(found)
+        columns = {"k": np.arange(n), "x": np.where(np.arange(n) < passing, 1, 2)}
+        feed(engine, columns, size=4096)
+        held.append(engine.stats()["bytes"])
+    assert held[1] <= 2.2 * held[0]
+    assert held[2] == held[1], "what no filter lets through is not kept"
+
+
+@pytest.mark.parametrize(
+    ("bound", "sentence"),
+    [
+        ("WITHIN 9 DAYS", "window and tuples"),
+        ("UNBOUNDED", "for ever and tuples"),
+    ],
+)
+def test_space_of_distinct_counts_tuples(bound: str, sentence: str) -> None:
+    returned = "RETURN DISTINCT a.x AS x, b.x AS y"
+    found = plan(f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k {bound} {returned};", space=sentence)
+    for n in (20, 80):
+        engine = Engine(found)
+        feed(engine, timed(n, x=np.arange(n)), size=n)
+        assert engine.stats()["distinct"] == n * (n - 1) // 2
+
+
+# --- completeness --------------------------------------------------------------------------------------------------
+
+
+def test_no_sentence_goes_untested() -> None:
+    """Random patterns print no sentence but these, and each of these is counted by a test of this file."""
+    printed: dict[str, str] = {}
+    for seed in range(150):
+        case = make(Random(seed))
+        for made in compile_source(Source("generated.cep", case.text)).plans:
+            for sentence in (made.guarantees.update, made.guarantees.delay, made.guarantees.space):
+                printed.setdefault(normal(sentence), case.text)
+    for sentence, text in printed.items():
+        assert sentence in SENTENCES.values(), f"{sentence}\n{text}"
+    assert len(printed) >= 12
+    source = Path(__file__).read_text()
+    for name in SENTENCES:
+        assert re.search(rf'(update|delay|space)="{name}"|"(WITHIN 9 DAYS|UNBOUNDED)", "{name}"', source), name
