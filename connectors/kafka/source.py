@@ -97,7 +97,7 @@ class Settings:
             KafkaConfig.from_options(lower),
             topic,
             pattern,
-            _start(lower.get("startingoffsets", "earliest")),
+            starting_offsets(lower.get("startingoffsets", "earliest")),
             _positive(lower, "maxOffsetsPerTrigger"),
             _flag(lower, "failOnDataLoss", default=True),
             None if columns is None else tuple((name, Type(type_)) for name, type_ in json.loads(columns)),
@@ -129,7 +129,8 @@ def source_options(
     return config.options() | {name: value for name, value in chosen.items() if value is not None}
 
 
-def _start(text: str) -> str | int:
+def starting_offsets(text: str) -> str | int:
+    """`earliest`, `latest`, or a time in milliseconds since the epoch."""
     if text in ("earliest", "latest"):
         return text
     try:

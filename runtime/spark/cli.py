@@ -128,6 +128,13 @@ def _config(ctx: click.Context, _param: click.Parameter, path: str | None) -> No
     show_default=True,
     help="earliest, latest, or a time; for new checkpoints.",
 )
+@click.option(
+    "--on-data-loss",
+    type=click.Choice(["fail", "continue"]),
+    default="fail",
+    show_default=True,
+    help="What to do where Kafka removed events before they were read.",
+)
 @click.option("--metrics-port", type=click.IntRange(0, 65_535), metavar="PORT", help="Serve Prometheus metrics.")
 @click.option("--conf", type=Pair(), multiple=True, help="A Spark setting.")
 @click.pass_context
@@ -217,7 +224,7 @@ def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
     from connectors.kafka.config import KafkaFailureError
     from runtime.cli.interrupt import Interrupts
     from runtime.spark.errors import JobError, explain
-    from runtime.spark.job import follow, is_local, prepare, ship, start
+    from runtime.spark.job import follow, is_local, prepare, redacted, ship, start
     from runtime.spark.session import open_session
 
     configure("debug" if job.debug else "info")
@@ -232,7 +239,7 @@ def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
         except (PySparkException, Py4JError, KafkaFailureError, ConnectionError) as error:
             if job.debug:
                 raise
-            raise JobError(explain(error)) from error
+            raise JobError(redacted(job, explain(error))) from error
         finally:
             with suppress(Exception):  # the Java process may be what failed
                 spark.stop()

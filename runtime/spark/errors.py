@@ -14,11 +14,14 @@ _OURS = (
     "PatternChangedError",
     "JobError",
     "KafkaFailureError",
+    "DataLossError",
     "PublishError",
     "FencedError",
     "BatchError",
 )
-_OUR_LINE = re.compile(rf"(?:[\w.]*\.)?(?:{'|'.join(_OURS)}): (?P<text>[^\n]+)")
+# A plan, which Spark may print along, holds such a text as part of an expression: `concat(BadRecordError: , _topic#4,`.
+_OUR_LINE = re.compile(rf"(?<![^\s\]])(?:[\w.]*\.)?(?:{'|'.join(_OURS)}): (?P<text>[^\n]+)")
+_STATE = re.compile(r"\s*SQLSTATE: \w{5}$")
 _PYTHON_LINE = re.compile(r"^(?:[\w.]+\.)?(?P<kind>[A-Z]\w*(?:Error|Exception)): (?P<text>[^\n]+)", re.MULTILINE)
 _KNOWN = (
     ("PATH_NOT_FOUND", "a file or directory of the job does not exist (any more)"),
@@ -53,7 +56,7 @@ def explain(error: BaseException) -> str:
     text = str(error)
     ours = _OUR_LINE.findall(text)
     if ours:
-        return str(ours[-1]).strip()
+        return _STATE.sub("", str(ours[-1]).strip())
     for mark, meaning in _KNOWN:
         if mark in text:
             return meaning

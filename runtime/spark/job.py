@@ -51,6 +51,7 @@ class Job:
     kafka_source: str = "auto"
     kafka_options: Mapping[str, str] = field(default_factory=dict)
     starting_offsets: str = "earliest"
+    on_data_loss: str = "fail"
     max_files: int | None = None
     max_offsets: int | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -192,6 +193,12 @@ def kafka_config(job: Job) -> KafkaConfig:
     return KafkaConfig.of(settings)
 
 
+def redacted(job: Job, text: str) -> str:
+    """A text without the job's secrets."""
+    has_kafka = job.bootstrap is not None or "bootstrap.servers" in job.kafka_options
+    return kafka_config(job).redact(text) if has_kafka else text
+
+
 def _frames(prepared: Prepared, spark: SparkSession) -> dict[str, DataFrame]:
     from runtime.spark.dataflow import make_layout
 
@@ -213,6 +220,7 @@ def _frames(prepared: Prepared, spark: SparkSession) -> dict[str, DataFrame]:
                 starting_offsets=job.starting_offsets,
                 max_offsets=job.max_offsets,
                 on_error=job.on_error.partition("=")[0],
+                fail_on_data_loss=job.on_data_loss == "fail",
             )
             frames[name] = read_kafka(spark, topic, columns)
         else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from connectors.kafka.config import KafkaConfig, KafkaFailureError
 from connectors.kafka.dead_letter import DeadLetter, DeadLetters
 from connectors.kafka.decode import DecodeError, decode
 from runtime.spark.errors import JobError
+from runtime.spark.kafka_jvm import jvm_options
 from runtime.spark.sinks import lines
 from runtime.spark.sql import SPARK_TYPES, quote
 from runtime.spark.unpack import Shape, Unpacker
@@ -45,13 +47,15 @@ class KafkaInput:
     starting_offsets: str = "earliest"
     max_offsets: int | None = None
     on_error: str = "fail"
+    fail_on_data_loss: bool = True
 
 
 def read_kafka(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[str, Type]]) -> DataFrame:
     """The wanted columns of the events on a topic."""
+    from connectors.kafka.source import FORMAT, register, source_options
+
     if topic.source == "jvm" or (topic.source == "auto" and _has_jar(spark)):
         return _jvm(spark, topic, columns)
-    from connectors.kafka.source import FORMAT, register, source_options
 
     register(spark)
     options = source_options(
@@ -60,6 +64,7 @@ def read_kafka(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[s
         columns=columns,
         start=topic.starting_offsets,
         max_offsets=topic.max_offsets,
+        fail_on_data_loss=topic.fail_on_data_loss,
     )
     events = spark.readStream.format(FORMAT).options(**options).load()
     names = [quote(name) for name, _ in columns]
@@ -91,9 +96,9 @@ def _has_jar(spark: SparkSession) -> bool:
 def _jvm(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[str, Type]]) -> DataFrame:
     from pyspark.errors import PySparkException
 
-    reader = spark.readStream.format("kafka").options(**topic.config.options())
-    reader = reader.option("subscribe", topic.topic).option("startingOffsets", topic.starting_offsets)
-    reader = reader.option("includeHeaders", "true").option("kafka.isolation.level", "read_committed")
+    options = {"kafka.isolation.level": "read_committed"} | jvm_options(topic.config) | _start(topic.starting_offsets)
+    reader = spark.readStream.format("kafka").options(**options).option("subscribe", topic.topic)
+    reader = reader.option("includeHeaders", "true").option("failOnDataLoss", str(topic.fail_on_data_loss).lower())
     if topic.max_offsets is not None:
         reader = reader.option("maxOffsetsPerTrigger", topic.max_offsets)
     try:
@@ -105,6 +110,16 @@ def _jvm(spark: SparkSession, topic: KafkaInput, columns: Sequence[tuple[str, Ty
         ) from error
     decoder = _Decoder(columns=tuple(columns), config=topic.config, on_error=topic.on_error)
     return records.mapInArrow(decoder, _schema(columns))
+
+
+def _start(text: str) -> dict[str, str]:
+    """`earliest`, `latest` or a time, as the options of Spark's connector."""
+    from connectors.kafka.source import starting_offsets
+
+    at = starting_offsets(text)
+    if isinstance(at, str):
+        return {"startingOffsets": at}
+    return {"startingTimestamp": str(at), "startingOffsetsByTimestampStrategy": "latest"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +148,15 @@ def _letter(row: dict[str, object]) -> DeadLetter:
         row["_key"],  # type: ignore[arg-type]
         row["_value"],  # type: ignore[arg-type]
         tuple((header["key"], header["value"]) for header in headers),  # type: ignore[attr-defined]
+        _milliseconds(row["_timestamp"]),
     )
+
+
+def _milliseconds(moment: object) -> int:
+    """A record's timestamp as Kafka has it, 0 where there is none."""
+    if not isinstance(moment, datetime):
+        return 0
+    return (moment - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +195,7 @@ class _Decoder:
                 row["key"],
                 row["value"],
                 tuple((header["key"], header["value"]) for header in row["headers"] or ()),
+                _milliseconds(row["timestamp"]),
             )
             for row, error in zip(rows, errors, strict=True)
         )

@@ -1,0 +1,67 @@
+"""Settings for Spark's own connector: translated, left out or refused, never ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from connectors.kafka.config import KafkaConfig, KafkaFailureError
+from runtime.spark.errors import JobError
+from runtime.spark.kafka_jvm import jvm_options
+
+
+def options(**properties: str) -> dict[str, str]:
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    found = jvm_options(KafkaConfig.of({"bootstrap.servers": "b:1"} | given))
+    assert found.pop("kafka.bootstrap.servers") == "b:1"
+    return found
+
+
+def test_user_and_password_become_a_login_module_and_references_are_resolved(monkeypatch, tmp_path):
+    monkeypatch.setenv("USER_NAME", "ann")
+    (tmp_path / "password").write_text('qu"ote\\\n')
+    assert options(
+        security_protocol="sasl_ssl",
+        sasl_mechanisms="SCRAM-SHA-512",
+        sasl_username="env:USER_NAME",
+        sasl_password=f"file:{tmp_path}/password",
+        ssl_ca_location="/ca.pem",
+    ) == {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "SCRAM-SHA-512",
+        "kafka.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="ann" password="qu\\"ote\\\\";',
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.location": "/ca.pem",
+    }
+
+
+def test_a_reference_to_nothing_is_named():
+    with pytest.raises(KafkaFailureError, match="environment variable NOT_THERE"):
+        options(sasl_password="env:NOT_THERE", sasl_username="u", sasl_mechanism="PLAIN")
+
+
+def test_settings_of_the_producer_do_not_concern_the_source():
+    assert options(linger_ms="5", acks="all", compression_type="zstd", message_max_bytes="1") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("ssl.key.location", "use ssl.keystore.location and ssl.keystore.type=PEM"),
+        ("queued.max.messages.kbytes", "leave it out"),
+        ("ssl.truststor.location", "leave it out"),
+        ("debug", "leave it out"),
+    ],
+)
+def test_what_has_no_counterpart_is_refused(name, advice):
+    with pytest.raises(JobError, match=f"--kafka-option {name}: .*{advice}.* --kafka-source python"):
+        jvm_options(KafkaConfig.of({"bootstrap.servers": "b:1", name: "x"}))
+
+
+def test_half_a_login_or_two_are_refused():
+    with pytest.raises(JobError, match=r"sasl\.password is missing"):
+        options(sasl_username="u", sasl_mechanism="PLAIN")
+    with pytest.raises(JobError, match=r"expected one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512.* found GSSAPI"):
+        options(sasl_username="u", sasl_password="p", sasl_mechanism="GSSAPI")
+    with pytest.raises(JobError, match="found both"):
+        options(sasl_username="u", sasl_password="p", sasl_mechanism="PLAIN", sasl_jaas_config="x")
