@@ -1,0 +1,358 @@
+"""The engine's structures one by one, against the shortest thing that does the same."""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cep.types import Type
+from runtime import hashing
+from runtime.columnar import as_computed
+from runtime.columns import Growable, NumberColumn, StringColumn, make_column
+from runtime.keys import GroupSpace, KeySpace
+from runtime.ordinals import Ordinals
+from runtime.sorted_groups import Operations, SortedGroups, spread
+
+# --- sorted groups -------------------------------------------------------------------------------------------------
+
+KEYS: dict[str, Any] = {
+    "int": lambda rng: rng.randint(-5, 5),
+    "float": lambda rng: rng.choice((-1.5, 0.0, 2.5, float("inf"), float("-inf"))),
+    "text": lambda rng: rng.choice(("", "a", "a\0", "b", "é", "\U0001f600", "z")),
+    "none": None,
+}
+DTYPES = {"int": np.int64, "float": np.float64, "text": object, "none": None}
+
+
+class Naive:
+    """A dict of lists of (key, row) in order of key, then of arrival."""
+
+    def __init__(self) -> None:
+        self.groups: dict[int, list[tuple[Any, int]]] = {}
+
+    def insert(self, group: int, key: Any, row: int) -> None:
+        rows = self.groups.setdefault(group, [])
+        at = len(rows) if key is None else bisect.bisect_right([k for k, _ in rows], key)
+        rows.insert(at, (key, row))
+
+    def remove(self, group: int, row: int) -> None:
+        self.groups[group] = [(k, r) for k, r in self.groups[group] if r != row]
+
+
+def as_array(values: list[Any], kind: str) -> np.ndarray:
+    array = np.empty(len(values), dtype=DTYPES[kind])
+    array[:] = values
+    return array
+
+
+def content(index: SortedGroups, group: int) -> list[int]:
+    low, high = index.bounds(np.array([group]))
+    return index.rows_at(spread(low, high - low)).tolist()
+
+
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("seed", range(4))
+def test_sorted_groups_are_a_dict_of_sorted_lists(kind: str, seed: int) -> None:
+    rng = Random(f"{kind} {seed}")
+    index, naive = SortedGroups(DTYPES[kind], Operations()), Naive()
+    where: dict[int, int] = {}
+    row = 0
+    for _ in range(60):
+        if where and rng.random() < 0.3:
+            gone = rng.sample(sorted(where), rng.randint(1, min(len(where), 12)))
+            index.remove(np.array([where[r] for r in gone]), np.array(gone))
+            for r in gone:
+                naive.remove(where.pop(r), r)
+        else:
+            size = rng.choice((0, 1, 1, 5, 40))
+            groups = [rng.choice((0, 1, 2, 3, 17, 60)) for _ in range(size)]
+            keys = [KEYS[kind](rng) for _ in range(size)] if kind != "none" else [None] * size
+            rows = list(range(row, row + size))
+            row += size
+            index.insert(
+                np.array(groups, dtype=np.int64),
+                None if kind == "none" else as_array(keys, kind),
+                np.array(rows, dtype=np.int64),
+            )
+            # A batch is stable: equal keys keep their order of arrival.
+            for group, key, r in zip(groups, keys, rows, strict=True):
+                naive.insert(group, key, r)
+                where[r] = group
+        index._check()
+        assert index.size == len(where)
+        for group in (0, 1, 2, 3, 17, 60, 61, -1, 10**6):
+            assert content(index, group) == [r for _, r in naive.groups.get(group, [])]
+    if kind == "none":
+        return
+    groups = np.array([rng.choice((0, 1, 2, 3, 17, 60)) for _ in range(50)])
+    values = [KEYS[kind](rng) for _ in range(50)]
+    low, high = index.bounds(groups)
+    for side in ("left", "right"):
+        cut = {"left": bisect.bisect_left, "right": bisect.bisect_right}[side]
+        want = [cut([k for k, _ in naive.groups.get(int(g), [])], v) for g, v in zip(groups, values, strict=True)]
+        wanted = as_array(values, kind)
+        assert (index.bisect(low, high, wanted, side) - low).tolist() == want
+        assert (index.below(low, high, wanted, side) - low).tolist() == want
+        few = index.bisect(low[:3], high[:3], wanted[:3], side)
+        assert (few - low[:3]).tolist() == want[:3]
+        same = index.bisect(low[:1].repeat(9), high[:1].repeat(9), wanted[:9], side)
+        assert (same - low[0]).tolist() == [
+            cut([k for k, _ in naive.groups.get(int(groups[0]), [])], v) for v in values[:9]
+        ]
+    everything = [k for rows in naive.groups.values() for k, _ in rows]
+    for value in values[:10]:
+        for op, holds in (("<", "__lt__"), ("<=", "__le__"), (">", "__gt__"), (">=", "__ge__")):
+            if index.beyond(op, as_array([value], kind)):
+                assert not any(getattr(key, holds)(value) for key in everything)
+
+
+def test_sorted_groups_notice_when_they_are_broken() -> None:
+    """The invariants are no ornament."""
+    index = SortedGroups(np.int64, Operations())
+    index.insert(np.array([0, 0, 1]), np.array([1, 2, 3]), np.array([0, 1, 2]))
+    index._check()
+    index._keys[index._start[0]] = 99
+    with pytest.raises(AssertionError, match="group 0 is not sorted"):
+        index._check()
+    index._keys[index._start[0]] = 0
+    index.size += 1
+    with pytest.raises(AssertionError, match="size"):
+        index._check()
+
+
+def test_prefix_sums_are_right_within_every_group() -> None:
+    rng = Random(5)
+    index, naive = SortedGroups(np.int64, Operations()), Naive()
+    for row in range(200):
+        group, key = rng.randint(0, 5), rng.randint(0, 9)
+        index.insert(np.array([group]), np.array([key]), np.array([row]))
+        naive.insert(group, key, row)
+    weights = np.array([rng.randint(0, 10**6) for _ in range(200)])
+    for values in (weights, weights.astype(object) * 2**70):
+        sums = index.prefix_sums(values)
+        for group in range(6):
+            low, high = (int(end[0]) for end in index.bounds(np.array([group])))
+            rows = [r for _, r in naive.groups[group]]
+            for i in range(len(rows)):
+                assert sums[low + i] - sums[low] == sum(values[r] for r in rows[:i])
+            assert sums[high] - sums[low] == sum(values[r] for r in rows)
+
+
+def test_appending_is_amortised() -> None:
+    """In order, a hundred thousand rows move nothing and fill half of their room at least."""
+    index = SortedGroups(np.int64, Operations())
+    for first in range(0, 100_000, 1000):
+        rows = np.arange(first, first + 1000)
+        index.insert(rows % 10, rows, rows)
+    assert index._operations.displaced == 0
+    assert index._end <= 2 * 2 * 100_000, "blocks that were outgrown are at most as much again"
+    index._check()
+
+
+# --- columns -------------------------------------------------------------------------------------------------------
+
+VALUES: dict[Type, st.SearchStrategy[Any]] = {
+    Type.INT: st.integers(-(2**63), 2**63 - 1),
+    Type.DOUBLE: st.floats(allow_nan=False),
+    Type.BOOLEAN: st.booleans(),
+    Type.TIMESTAMP: st.integers(-(2**62), 2**62),
+    Type.STRING: st.text(st.characters(exclude_categories=("Cs",)), max_size=12),
+}
+ARROW = {
+    Type.INT: pa.int64(),
+    Type.DOUBLE: pa.float64(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
+    Type.STRING: pa.string(),
+}
+
+
+@pytest.mark.parametrize("type_", VALUES)
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_column_gives_back_what_was_put_in(type_: Type, data: st.DataObject) -> None:
+    column = make_column(type_)
+    kept: list[Any] = []
+    for _ in range(data.draw(st.integers(1, 4))):
+        values = data.draw(st.lists(st.none() | VALUES[type_], max_size=8))
+        array = pa.array(values, ARROW[type_])
+        if data.draw(st.booleans()):  # a slice of a longer array
+            array = pa.concat_arrays([array[:1], array, array[:1]]).slice(min(1, len(array)), len(array))
+        column.extend(as_computed(array))
+        kept += as_computed(array).to_pylist()
+    rows = np.array(
+        data.draw(st.lists(st.integers(0, max(0, len(kept) - 1)), max_size=10 if kept else 0)), dtype=np.int64
+    )
+    want = [kept[row] for row in rows]
+    assert column.computed(rows).to_pylist() == want
+    taken = column.take(rows)
+    taken = taken.cast(pa.int64()) if type_ is Type.TIMESTAMP else taken
+    assert taken.to_pylist() == want
+    repeats = np.array([data.draw(st.integers(0, 3)) for _ in rows], dtype=np.int64)
+    repeated = column.take(rows, repeats)
+    repeated = repeated.cast(pa.int64()) if type_ is Type.TIMESTAMP else repeated
+    repeated.validate(full=True)
+    assert repeated.to_pylist() == [value for value, n in zip(want, repeats, strict=True) for _ in range(n)]
+    assert column.nbytes > 0
+
+
+def test_text_far_apart_is_gathered() -> None:
+    column = StringColumn()
+    column.extend(pa.array([f"text {i}" for i in range(5000)]))
+    rows = np.array([4999, 0, 2500, 0])
+    taken = column.take(rows)
+    assert len(taken.dictionary) == 3
+    assert taken.to_pylist() == ["text 4999", "text 0", "text 2500", "text 0"]
+
+
+def test_what_was_handed_out_does_not_change_when_the_column_grows() -> None:
+    number, text = NumberColumn(Type.INT), StringColumn()
+    number.extend(pa.array([1, 2, 3]))
+    text.extend(pa.array(["a", "b", "c"]))
+    rows = np.arange(3)
+    before = number.take(rows), text.take(rows)
+    number.extend(pa.array(range(1000)))
+    text.extend(pa.array(["x"] * 1000))
+    assert before[0].to_pylist() == [1, 2, 3]
+    assert before[1].to_pylist() == ["a", "b", "c"]
+
+
+def test_a_growable_doubles() -> None:
+    growable = Growable(np.int64)
+    for i in range(1000):
+        growable.extend(np.array([i]))
+    assert growable.view().tolist() == list(range(1000))
+    assert growable.at(np.array([5, 999])).tolist() == [5, 999]
+    assert growable.nbytes <= 2 * 8 * 1024
+
+
+# --- keys ----------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "", "ä", "\U0001f600", "a\0"]), max_size=6), max_size=5))
+def test_equal_values_have_equal_numbers(batches: list[list[str]]) -> None:
+    space = KeySpace()
+    number_of: dict[str, int] = {}
+    for values in batches:
+        numbers = space.encode(pa.array(values, pa.string())).tolist()
+        for value, number in zip(values, numbers, strict=True):
+            assert number_of.setdefault(value, number) == number
+    assert sorted(number_of.values()) == list(range(len(space)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12),
+    st.tuples(st.integers(0, 5), st.integers(0, 5)),
+)
+def test_combinations_have_numbers_of_their_own(pairs: list[tuple[int, int]], probe: tuple[int, int]) -> None:
+    space = GroupSpace(2)
+    keys = [np.array([pair[i] for pair in pairs], dtype=np.int64) for i in (0, 1)]
+    groups = space.encode(keys, len(pairs)).tolist()
+    assert len(set(zip(pairs, groups, strict=True))) == len(set(pairs)) == len(space)
+    (asked,) = space.encode([np.array([probe[0]]), np.array([probe[1]])], 1, add=False).tolist()
+    assert asked == (groups[pairs.index(probe)] if probe in pairs else -1)
+    assert len(space) == len(set(pairs)), "asking adds nothing"
+
+
+def test_no_key_is_one_group_and_one_key_its_number() -> None:
+    assert GroupSpace(0).encode([], 3).tolist() == [0, 0, 0]
+    assert GroupSpace(1).encode([np.array([4, 2])], 2).tolist() == [4, 2]
+
+
+# --- ordinals ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data())
+def test_ordinals_number_equal_events(data: st.DataObject) -> None:
+    """However batches are cut and whatever is deleted: the live events of one content have the ordinals 0..n-1."""
+    timed = data.draw(st.booleans())
+    in_order = data.draw(st.booleans())
+    ordinals = Ordinals()
+    stored: list[tuple[int, int, int]] = []  # content, time, ordinal
+    gone: list[bool] = []
+    now = 0
+    for _ in range(data.draw(st.integers(1, 6))):
+        batch = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=5))
+        if in_order:
+            batch = sorted((now + step, value) for value, step in batch)
+            batch = [(value, t) for t, value in batch]
+            now = max([now, *(t for _, t in batch)])
+        # The time is part of an event's content.
+        content = np.array([hash((v, t if timed else 0)) % 2**63 for v, t in batch], dtype=np.uint64)
+        times = np.array([t for _, t in batch], dtype=np.int64) if timed else None
+        assigned = ordinals.assign(
+            content,
+            times,
+            np.array([c for c, _, _ in stored], dtype=np.uint64),
+            np.array(gone, dtype=np.bool_),
+            np.array([t for _, t, _ in stored], dtype=np.int64) if timed else None,
+        )
+        stored += list(zip(content.tolist(), (t for _, t in batch), assigned.tolist(), strict=True))
+        gone += [False] * len(batch)
+        live = [i for i, dead in enumerate(gone) if not dead]
+        if live and data.draw(st.booleans()):
+            victim = stored[data.draw(st.sampled_from(live))][0]
+            newest = max(i for i in live if stored[i][0] == victim)
+            gone[newest] = True
+            ordinals.forget(np.array([victim], dtype=np.uint64))
+        counts = Counter(stored[i][0] for i, dead in enumerate(gone) if not dead)
+        for value, n in counts.items():
+            found = sorted(stored[i][2] for i, dead in enumerate(gone) if not dead and stored[i][0] == value)
+            assert found == list(range(n))
+
+
+# --- fingerprints --------------------------------------------------------------------------------------------------
+
+
+def test_hashes_depend_on_values_not_on_how_they_are_stored() -> None:
+    values = ["a", None, "", "a", "\U0001f600"]
+    plain = hashing.hash_array(pa.array(values))
+    for other in (
+        pa.array(values).dictionary_encode(),
+        pa.array(values, pa.large_string()),
+        pa.array(["x", *values, "x"]).slice(1, 5),
+        pa.array(["x", *values]).dictionary_encode().slice(1),
+    ):
+        for lane in (0, 1):
+            assert (hashing.hash_array(other)[lane] == plain[lane]).all()
+    assert plain[0][1] != plain[0][2], "NULL is not the empty text"
+    numbers = hashing.hash_array(pa.array([0, None, 1]))
+    assert len(set(numbers[0].tolist())) == 3
+    assert hashing.hash_array(pa.array([None, None], pa.string()).dictionary_encode())[0].tolist() == [plain[0][1]] * 2
+
+
+def test_hashes_are_the_same_in_every_process() -> None:
+    """Golden: a change here changes every match id that anybody has stored."""
+    lanes = hashing.combine(
+        hashing.seed("P", "a"), [hashing.hash_array(pa.array([1, 2])), hashing.hash_array(pa.array(["x", None]))], 2
+    )
+    assert (
+        hashing.both_lanes(lanes).tobytes().hex() == "b2767be58cb59b36917f210e1ce87ef6fe1db0ea0fa7e35ef661198cb828c983"
+    )
+
+
+def test_position_and_ordinal_matter() -> None:
+    one, two = hashing.hash_array(pa.array([1])), hashing.hash_array(pa.array([2]))
+    start = hashing.seed("P")
+    assert hashing.combine(start, [one, two], 1)[0] != hashing.combine(start, [two, one], 1)[0]
+    lanes = hashing.combine(start, [(np.repeat(one[0], 3), np.repeat(one[1], 3))], 3)
+    told = hashing.with_ordinal(lanes, np.array([0, 1, 2]))
+    assert told[0][0] == lanes[0][0]
+    assert len(set(told[0].tolist())) == len(set(told[1].tolist())) == 3
+
+
+def test_no_two_of_many_small_numbers_collide() -> None:
+    lanes = hashing.hash_array(pa.array(np.arange(-50_000, 50_000)))
+    assert len(np.unique(lanes[0])) == len(np.unique(lanes[1])) == 100_000
+    assert not (lanes[0] == lanes[1]).any()
