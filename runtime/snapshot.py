@@ -1,12 +1,13 @@
 """Snapshots: the rows of each leaf as Arrow, and a header that says what they belong to.
 
 Indexes, key numbers and best starts are not stored: they are rebuilt from the rows, as after a compaction. Layout:
-`CEPS`, two bytes of version, four of header length, the header as JSON, then one Arrow IPC stream per leaf (and one for
-the tuples of a DISTINCT). A snapshot names its plan by key; another plan's is refused.
+`CEPS`, two bytes of version, four of header length, a checksum of all that follows, the header as JSON, then one Arrow
+IPC stream per leaf (and one for the tuples of a DISTINCT). A snapshot names its plan by key; another plan's is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"CEPS"
 VERSION = 1
-_HEAD = struct.Struct("<4sHI")
+_HEAD = struct.Struct("<4sHI16s")
 
 
 class SnapshotError(ValueError):
@@ -75,14 +76,15 @@ def dump(engine: Engine) -> bytes:
         "sizes": [len(part) for part in parts],
     }
     text = json.dumps(header).encode()
-    return b"".join([_HEAD.pack(MAGIC, VERSION, len(text)), text, *parts])
+    content = b"".join([text, *parts])
+    return _HEAD.pack(MAGIC, VERSION, len(text), _checksum(content)) + content
 
 
 def load(engine: Engine, data: bytes) -> None:
     """Fill an empty engine from `dump`'s bytes; raises `SnapshotError` before anything is changed."""
     if len(data) < _HEAD.size or data[:4] != MAGIC:
         raise SnapshotError("these bytes are not a snapshot of an engine")
-    _, version, length = _HEAD.unpack_from(data)
+    _, version, length, checksum = _HEAD.unpack_from(data)
     if version != VERSION:
         raise SnapshotError(f"snapshot version {version} cannot be read here (this release reads {VERSION})")
     body = data[_HEAD.size + length :]
@@ -91,6 +93,8 @@ def load(engine: Engine, data: bytes) -> None:
         sizes = header["sizes"]
         if sum(sizes) != len(body):
             raise SnapshotError(f"the snapshot is truncated: {len(body)} of {sum(sizes)} bytes are here")
+        if _checksum(data[_HEAD.size :]) != checksum:
+            raise SnapshotError("the snapshot is damaged: its checksum is not that of its content")
         ends = np.cumsum(sizes)
         parts = [body[int(end - size) : int(end)] for end, size in zip(ends, sizes, strict=True)]
         if header["plan"] != engine.plan.key:
@@ -108,6 +112,10 @@ def load(engine: Engine, data: bytes) -> None:
         engine._alive.load(_read(parts[-1]))
     engine.watermark = header["watermark"]
     engine.counters = header["counters"]
+
+
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _ipc(batch: Any) -> bytes:
