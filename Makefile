@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow check format grammar editors docs clean
+.PHONY: help venv demo test slow soak check format grammar editors docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 
 slow: $(STAMP) ## Run the load and crash tests
 	$(PYTEST) -q -m slow
+
+soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
+	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),60)
 
 check: $(STAMP) ## Lint, formatting, types, import contracts, then the tests
 	$(BIN)/ruff check
