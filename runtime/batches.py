@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cep.plan import Plan
 from cep.types import Type
@@ -104,6 +105,7 @@ def _fit(array: Any, type_: Type, name: str) -> Any:
     if not fits:
         raise BatchError(f"{name}: expected {type_} ({wanted}), found {actual}")
     try:
-        return as_computed(array.cast(wanted, safe=type_ is not Type.TIMESTAMP))
+        # What is finer than a microsecond is cut off; everything else that would change a value is refused.
+        return as_computed(array.cast(options=pc.CastOptions(wanted, allow_time_truncate=True)))
     except pa.ArrowInvalid as error:
         raise BatchError(f"{name}: does not fit {type_}: {error}") from error
