@@ -33,10 +33,9 @@ def pattern(tmp_path):
 
 
 def run(arguments: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
+    return subprocess.run(
         arguments, cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=False, timeout=300
     )
-    return done
 
 
 def feed(send, topic: str, table: list[dict[str, object]]) -> None:
