@@ -1,8 +1,8 @@
 """`python -m runtime.spark.package OUT.zip`: our code as one zip, for `--py-files` and `addArtifacts`.
 
-It holds `cep`, `runtime`, `connectors` and the pure-Python packages they need on executors (sortedcontainers); numpy,
-pyarrow, pandas and protobuf have native code and must be installed where the workers run. `cep run` with a master that
-is not local builds and ships it by itself.
+It holds `cep`, `runtime` and `connectors`. What they need on executors (numpy, pyarrow, pandas, protobuf) has native
+code and must be installed where the workers run. With a master that is not local, `cep run` builds and ships the zip by
+itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-PACKAGES = ("cep", "runtime", "connectors", "sortedcontainers")
+PACKAGES = ("cep", "runtime", "connectors")
 
 
 def package(target: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 from collections import Counter
 from random import Random
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sortedcontainers import SortedKeyList
 
 from cep.types import Type
 from runtime import hashing
@@ -32,19 +32,25 @@ KEYS: dict[str, Any] = {
 DTYPES = {"int": np.int64, "float": np.float64, "text": object, "none": None}
 
 
-class Naive:
-    """A dict of lists of (key, row) in order of key, then of arrival."""
+class Model:
+    """A dict of sorted lists of (key, row) in order of key; rows of one key, and rows without one, as they came."""
 
     def __init__(self) -> None:
-        self.groups: dict[int, list[tuple[Any, int]]] = {}
+        self.groups: dict[int, SortedKeyList] = {}
+
+    def group(self, number: int) -> SortedKeyList:
+        # Where nothing is sorted by, all keys are equal: a new one goes behind them.
+        return self.groups.get(number, SortedKeyList(key=lambda pair: 0 if pair[0] is None else pair[0]))
 
     def insert(self, group: int, key: Any, row: int) -> None:
-        rows = self.groups.setdefault(group, [])
-        at = len(rows) if key is None else bisect.bisect_right([k for k, _ in rows], key)
-        rows.insert(at, (key, row))
+        self.groups.setdefault(group, self.group(group)).add((key, row))
 
-    def remove(self, group: int, row: int) -> None:
-        self.groups[group] = [(k, r) for k, r in self.groups[group] if r != row]
+    def remove(self, group: int, key: Any, row: int) -> None:
+        self.groups[group].remove((key, row))
+
+    def cut(self, group: int, key: Any, side: str) -> int:
+        rows = self.group(group)
+        return int(rows.bisect_key_left(key) if side == "left" else rows.bisect_key_right(key))
 
 
 def as_array(values: list[Any], kind: str) -> np.ndarray:
@@ -62,15 +68,16 @@ def content(index: SortedGroups, group: int) -> list[int]:
 @pytest.mark.parametrize("seed", range(4))
 def test_sorted_groups_are_a_dict_of_sorted_lists(kind: str, seed: int) -> None:
     rng = Random(f"{kind} {seed}")
-    index, naive = SortedGroups(DTYPES[kind], Operations()), Naive()
+    index, model = SortedGroups(DTYPES[kind], Operations()), Model()
     where: dict[int, int] = {}
+    key_of: dict[int, Any] = {}
     row = 0
     for _ in range(60):
         if where and rng.random() < 0.3:
             gone = rng.sample(sorted(where), rng.randint(1, min(len(where), 12)))
             index.remove(np.array([where[r] for r in gone]), np.array(gone))
             for r in gone:
-                naive.remove(where.pop(r), r)
+                model.remove(where.pop(r), key_of.pop(r), r)
         else:
             size = rng.choice((0, 1, 1, 5, 40))
             groups = [rng.choice((0, 1, 2, 3, 17, 60)) for _ in range(size)]
@@ -84,30 +91,27 @@ def test_sorted_groups_are_a_dict_of_sorted_lists(kind: str, seed: int) -> None:
             )
             # A batch is stable: equal keys keep their order of arrival.
             for group, key, r in zip(groups, keys, rows, strict=True):
-                naive.insert(group, key, r)
-                where[r] = group
+                model.insert(group, key, r)
+                where[r], key_of[r] = group, key
         index._check()
         assert index.size == len(where)
         for group in (0, 1, 2, 3, 17, 60, 61, -1, 10**6):
-            assert content(index, group) == [r for _, r in naive.groups.get(group, [])]
+            assert content(index, group) == [r for _, r in model.group(group)]
     if kind == "none":
         return
     groups = np.array([rng.choice((0, 1, 2, 3, 17, 60)) for _ in range(50)])
     values = [KEYS[kind](rng) for _ in range(50)]
     low, high = index.bounds(groups)
     for side in ("left", "right"):
-        cut = {"left": bisect.bisect_left, "right": bisect.bisect_right}[side]
-        want = [cut([k for k, _ in naive.groups.get(int(g), [])], v) for g, v in zip(groups, values, strict=True)]
+        want = [model.cut(g, v, side) for g, v in zip(groups.tolist(), values, strict=True)]
         wanted = as_array(values, kind)
         assert (index.bisect(low, high, wanted, side) - low).tolist() == want
         assert (index.below(low, high, wanted, side) - low).tolist() == want
         few = index.bisect(low[:3], high[:3], wanted[:3], side)
         assert (few - low[:3]).tolist() == want[:3]
         same = index.bisect(low[:1].repeat(9), high[:1].repeat(9), wanted[:9], side)
-        assert (same - low[0]).tolist() == [
-            cut([k for k, _ in naive.groups.get(int(groups[0]), [])], v) for v in values[:9]
-        ]
-    everything = [k for rows in naive.groups.values() for k, _ in rows]
+        assert (same - low[0]).tolist() == [model.cut(int(groups[0]), v, side) for v in values[:9]]
+    everything = [k for rows in model.groups.values() for k, _ in rows]
     for value in values[:10]:
         for op, holds in (("<", "__lt__"), ("<=", "__le__"), (">", "__gt__"), (">=", "__ge__")):
             if index.beyond(op, as_array([value], kind)):
@@ -130,17 +134,17 @@ def test_sorted_groups_notice_when_they_are_broken() -> None:
 
 def test_prefix_sums_are_right_within_every_group() -> None:
     rng = Random(5)
-    index, naive = SortedGroups(np.int64, Operations()), Naive()
+    index, model = SortedGroups(np.int64, Operations()), Model()
     for row in range(200):
         group, key = rng.randint(0, 5), rng.randint(0, 9)
         index.insert(np.array([group]), np.array([key]), np.array([row]))
-        naive.insert(group, key, row)
+        model.insert(group, key, row)
     weights = np.array([rng.randint(0, 10**6) for _ in range(200)])
     for values in (weights, weights.astype(object) * 2**70):
         sums = index.prefix_sums(values)
         for group in range(6):
             low, high = (int(end[0]) for end in index.bounds(np.array([group])))
-            rows = [r for _, r in naive.groups[group]]
+            rows = [r for _, r in model.groups[group]]
             for i in range(len(rows)):
                 assert sums[low + i] - sums[low] == sum(values[r] for r in rows[:i])
             assert sums[high] - sums[low] == sum(values[r] for r in rows)
