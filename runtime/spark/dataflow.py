@@ -48,6 +48,7 @@ def detect(
     buckets: int | None = None,
     on_pattern_change: str = "fail",
     generations: Mapping[str, int] | None = None,
+    metrics: str = METRICS,
     make_engine: Any = new_engine,
 ) -> DataFrame:
     """The matches of patterns (from `cep.compile`) in the events of streams, as a DataFrame.
@@ -59,7 +60,7 @@ def detect(
     `buckets` is the parallelism of patterns with a partition key, fixed for the life of a checkpoint, as is
     `spark.sql.shuffle.partitions`; the best value for both is the number of cores. `on_pattern_change` says what
     happens to a pattern that differs from the one the checkpoint was written with: `fail`, or `restart` with nothing
-    remembered.
+    remembered. `metrics` names what the query's progress reports; two results in one query need two names.
 
     Raises `JobError` where a stream is missing, a column does not fit, or the state store is not RocksDB.
     """
@@ -69,6 +70,7 @@ def detect(
         buckets=buckets,
         on_pattern_change=on_pattern_change,
         generations=generations,
+        metrics=metrics,
         make_engine=make_engine,
     )
     return unpacked(packed, plans_of(patterns))
@@ -93,15 +95,17 @@ def packed_matches(
     buckets: int | None = None,
     on_pattern_change: str = "fail",
     generations: Mapping[str, int] | None = None,
+    metrics: str = METRICS,
     make_engine: Any = new_engine,
 ) -> DataFrame:
-    """Like `detect`, with matches still packed (`processor.OUTPUT`), and metrics observed under `METRICS`."""
+    """Like `detect`, with matches still packed (`processor.OUTPUT`)."""
     plans = plans_of(patterns)
     made = make_layout(plans, streams, buckets or _default_buckets(streams), generations or {})
     streaming = _streaming(streams)
     feeds = {feed.stream.name: feed for feed in made.feeds}
     parts = [
-        packed(streams[name], feeds[name]) if name in feeds else _unused(streams[name]) for name in sorted(streams)
+        packed(streams[name], feeds[name], metrics) if name in feeds else _unused(streams[name])
+        for name in sorted(streams)
     ]
     events = parts[0]
     for part in parts[1:]:
@@ -116,7 +120,7 @@ def packed_matches(
         found = events.groupBy("slot").transformWithState(matcher, OUTPUT, "Append", mode)
     else:
         found = events.groupBy("slot").applyInArrow(batch_matcher(made, make_engine), OUTPUT)
-    return found.observe(METRICS, *_metrics(plans)) if streaming else found
+    return found.observe(metrics, *_metrics(plans)) if streaming else found
 
 
 def unpacked(found: DataFrame, plans: Iterable[Plan]) -> DataFrame:
@@ -137,14 +141,14 @@ def make_layout(
     return layout(members, used, buckets)
 
 
-def packed(events: DataFrame, feed: Feed) -> DataFrame:
+def packed(events: DataFrame, feed: Feed, metrics: str = METRICS) -> DataFrame:
     """The events of one stream, packed by slot."""
     events = fitted(events, feed.stream, feed.columns)
     if events.isStreaming:
         if feed.stream.time is not None:
             events = events.withWatermark(feed.stream.time, f"{-(-feed.stream.watermark // 1000)} milliseconds")
         # Spark moves filters below a watermark, which then sees fewer events; it does not move them below a count.
-        events = events.observe(f"{METRICS}:{feed.stream.name}", F.count(F.lit(1)).alias("events"))
+        events = events.observe(f"{metrics}:{feed.stream.name}", F.count(F.lit(1)).alias("events"))
     packer = Packer(
         stream=feed.stream.name,
         time=feed.stream.time,
