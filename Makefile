@@ -28,7 +28,8 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 	$(PYTEST) -q -m "not slow and (spark or kafka)"
 
 slow: $(STAMP) ## Run the load and crash tests
-	$(PYTEST) -q -m slow
+	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2
+	$(PYTEST) -q -m "slow and (spark or kafka)"
 
 soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
 	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),60)
