@@ -296,8 +296,8 @@ class Matcher:
             longer = self._keep(longer, longer.latest - longer.earliest <= self._window)
         if bound.step.checks and longer.size:
             mask = holds(bound.step.checks, self._supplier(longer), longer.size)
-            assert mask is not None
-            longer = self._keep(longer, mask)
+            if mask is not None:
+                longer = self._keep(longer, mask)
         yield from self._expand(longer, steps, number + 1, floor)
 
     def _supplier(self, partial: Partial) -> Any:
