@@ -27,7 +27,7 @@ from cep.source import Source
 from runtime.testing import compare, load_case, run_case
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("language", "semantics", "migrating")
+PAGES = ("language", "semantics", "migrating", "limits")
 BLOCK = re.compile(
     r"^(?:<!-- (?P<directives>[^\n]*) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

@@ -1,0 +1,153 @@
+"""The tables of docs/benchmarks.md, written from benchmarks/results/*.json.
+
+    python -m benchmarks.report [--check] [--results DIR] [--page FILE]
+
+Between `<!-- results: NAME -->` and `<!-- end of results -->` stands what `results/NAME.json` says: a table, and the
+machine it was measured on. Nothing else of the page is touched, and no figure comes from anywhere else. Where there is
+no such file the page says so. `--check` writes nothing and ends with status 1 if the page is not up to date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+MISSING = "*Not measured yet on this machine.*"
+AREA = re.compile(
+    r"(?P<begin><!-- results: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end of results -->)", re.DOTALL | re.MULTILINE
+)
+
+Row = list[str]
+
+
+def table(heads: str, rows: Iterable[Row]) -> str:
+    """A Markdown table; `heads` are parted by `|`, those that begin with `>` are figures and stand on the right."""
+    names = [head.strip() for head in heads.split("|")]
+    rule = ["---:" if name.startswith(">") else "---" for name in names]
+    lines = [[name.lstrip(">") for name in names], rule, *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def engine(results: dict[str, Any]) -> str:
+    """`benchmarks.engine`: one line for each workload and engine."""
+    rows: list[Row] = []
+    for row in results["results"]:
+        if "failed" in row:
+            rows.append([row["workload"], row["engine"], row["failed"], "", "", "", ""])
+            continue
+        rows.append(
+            [
+                row["workload"],
+                row["engine"],
+                f"{row['events']:,}",
+                f"{row['matches']:,}",
+                f"{row['seconds']:.3f}",
+                f"{row['events_per_second']:,.0f}",
+                f"{row['peak_rss_bytes'] / 2**20:,.0f}",
+            ]
+        )
+    return table("workload | engine | >events | >matches | >seconds | >events/s | >peak MiB", rows)
+
+
+def spark(results: dict[str, Any]) -> str:
+    """`benchmarks.spark`: one line for each size and way."""
+    rows: list[Row] = []
+    for row in results["results"]:
+        head = [f"{row['batch']:,}", f"{row['accounts']:,}", row["way"]]
+        if "error" in row:
+            rows.append([*head, f"failed: {row['error']}", "", "", "", "", ""])
+            continue
+        stopped = "" if row["finished"] else f" (stopped after {len(row['batches'])} batches)"
+        rows.append(
+            [
+                *head,
+                f"{row['seconds']:.1f}{stopped}",
+                f"{row['rows_per_second']:,.0f}",
+                f"{row['first']:.1f}",
+                f"{row['last']:.1f}",
+                f"{row['matches']:,}",
+                f"{row['state_bytes'] / 1e6:,.1f}",
+            ]
+        )
+    return table(">events/batch | >accounts | way | >s/batch | >events/s | >first | >last | >matches | >state MB", rows)
+
+
+def kafka(results: dict[str, Any]) -> str:
+    """`benchmarks.kafka`: one line for each source and rate, then what could not be measured."""
+    rows: list[Row] = []
+    for row in results["results"]:
+        latency = row["latency_seconds"]
+        rows.append(
+            [
+                row["source"],
+                f"{row['rate']:,}",
+                f"{row['sent_per_second']:,.0f}",
+                f"{row['events_per_second']:,.0f}",
+                f"{row['alerts']:,}",
+                f"{row['missing']:,}",
+                f"{row['twice']:,}",
+                *(f"{latency[point]:.2f}" if row["alerts"] else "" for point in ("p50", "p90", "p99", "max")),
+            ]
+        )
+    text = table(
+        "source | >rate | >sent/s | >events/s | >alerts | >missing | >twice | >p50 s | >p90 s | >p99 s | >max s", rows
+    )
+    skipped = results.get("skipped") or {}
+    reasons = [f"{name}: {why}" for name, why in skipped.items()] if isinstance(skipped, dict) else map(str, skipped)
+    return "\n\n".join([text, *(f"Not measured: {reason}." for reason in reasons)])
+
+
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"engine": engine, "spark": spark, "kafka": kafka}
+
+
+def machine(facts: dict[str, Any]) -> str:
+    """What it was measured on, in a sentence."""
+    packages = ", ".join(f"{name} {number}" for name, number in facts["packages"].items() if number)
+    return (
+        f"Measured on {facts['processor']}, {facts['cores']} cores, {facts['memory_bytes'] / 2**30:.0f} GiB of memory, "
+        f"load average {facts['load_average']:.1f} at the end; Python {facts['python']}, {packages}."
+    )
+
+
+def area(name: str, directory: Path) -> str:
+    """What belongs between the marks of a name."""
+    if name not in TABLES:
+        raise SystemExit(f"the page has a mark for results called {name}: expected one of {', '.join(TABLES)}")
+    path = directory / f"{name}.json"
+    if not path.exists():
+        return f"\n{MISSING}\n\n"
+    results = json.loads(path.read_text(encoding="utf-8"))
+    return f"\n{TABLES[name](results)}\n\n{machine(results['machine'])}\n\n"
+
+
+def written(page: str, directory: Path) -> str:
+    """The page with its tables anew."""
+    return AREA.sub(lambda found: found["begin"] + area(found["name"], directory) + found["end"], page)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if the page is not up to date")
+    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    options = parser.parse_args(argv)
+    page = options.page.read_text(encoding="utf-8")
+    now = written(page, options.results)
+    if options.check:
+        if now != page:
+            print(f"{options.page.name} does not show the results: run python -m benchmarks.report")
+        return int(now != page)
+    options.page.write_text(now, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
