@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +64,9 @@ def commands(page: str) -> list[Command]:
     return found
 
 
-def session(chosen: list[Command], tmp_path: Path) -> list[tuple[str, int]]:
+def session(chosen: list[Command], directory: Path) -> list[tuple[str, int]]:
     """Run everything in one shell: what each command printed, both streams as a terminal shows them, and its status."""
-    clone = tmp_path / "clone"
+    clone = directory / "clone"
     programs = clone / ".venv" / "bin"
     programs.mkdir(parents=True)
     shutil.copy2(ROOT / "Makefile", clone)
@@ -83,7 +84,7 @@ def session(chosen: list[Command], tmp_path: Path) -> list[tuple[str, int]]:
         env={
             **os.environ,
             "NO_COLOR": "1",
-            "TMPDIR": str(tmp_path),
+            "TMPDIR": str(directory),
             "PYTHONPATH": str(ROOT),
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -96,9 +97,11 @@ def session(chosen: list[Command], tmp_path: Path) -> list[tuple[str, int]]:
     return [(parts[i], int(parts[i + 1])) for i in range(0, len(parts) - 1, 2)]
 
 
-def check(chosen: list[Command], tmp_path: Path) -> None:
+def check(chosen: list[Command]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    results = session(chosen, tmp_path)
+    # Not pytest's directory: sockets lie in this one, and their names may not be long.
+    with tempfile.TemporaryDirectory(prefix="cep-", ignore_cleanup_errors=True) as directory:
+        results = session(chosen, Path(directory))
     changes = []
     for command, (output, status) in zip(chosen, results, strict=True):
         place = f"tutorial.md:{command.line}: {command.text}\n{output}"
@@ -115,19 +118,19 @@ def check(chosen: list[Command], tmp_path: Path) -> None:
         PAGE.write_text(page, encoding="utf-8")
 
 
-def test_the_tutorial_works_as_it_is_written(tmp_path):
+def test_the_tutorial_works_as_it_is_written():
     chosen = [command for command in commands(PAGE.read_text(encoding="utf-8")) if not command.spark]
     assert {"init", "validate", "explain", "replay", "test"} <= set(
         re.findall(r"^cep (\w+)", "\n".join(command.text for command in chosen), re.MULTILINE)
     )
-    check(chosen, tmp_path)
+    check(chosen)
 
 
 @pytest.mark.spark
-def test_the_streaming_job_of_the_tutorial_works_as_it_is_written(tmp_path):
+def test_the_streaming_job_of_the_tutorial_works_as_it_is_written():
     chosen = commands(PAGE.read_text(encoding="utf-8"))
     assert sum("cep run" in command.text for command in chosen) == 2
-    check(chosen, tmp_path)
+    check(chosen)
 
 
 def test_nothing_on_the_page_escapes_the_test():
