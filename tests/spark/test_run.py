@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -161,6 +164,37 @@ class TestFailuresAreExplained:
         assert "no option `checkpont`: did you mean" in failure(cli(*args, "--config", str(config)))
         config.write_text('checkpoint = "/nowhere/x"\nonce = true\n[in]\nTrans = "/nowhere/events"\n')
         assert "/nowhere/events: no such file or directory" in failure(cli(args[0], "--config", str(config)))
+
+
+@pytest.mark.spark
+def test_sigterm_finishes_the_batch_and_metrics_are_served(tmp_path: Path) -> None:
+    (tmp_path / "card.cep").write_text(CARD)
+    write_parts(tmp_path / "Trans", [trans(120)])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path / "log"
+    with log.open("w") as errors:
+        job = subprocess.Popen(
+            [
+                sys.executable, "-m", "cep.cli", "run", str(tmp_path / "card.cep"), "--in", f"Trans={tmp_path}/Trans",
+                "--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint"), "--master", "local[2]",
+                "--metrics-port", str(port), "--trigger", "200 milliseconds",
+            ],
+            cwd=ROOT, stderr=errors,
+        )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 600
+        while '"batch": 0' not in log.read_text() and job.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.2)
+        served = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+        job.terminate()
+        assert job.wait(300) == 0, log.read_text()
+    finally:
+        job.kill()
+    assert 'cep_events_total{stream="Trans"} 120.0' in served
+    assert "cep_process_seconds_count 1.0" in served
+    assert lines_in(tmp_path / "out") == expected(compiled(CARD), {"Trans": trans(120)})
 
 
 @pytest.mark.spark
