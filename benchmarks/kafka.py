@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -79,9 +80,8 @@ def fetch_connector() -> list[Path]:
             command += ["-DincludeScope=runtime", f"-DoutputDirectory={work / 'jars'}"]
             done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
             if done.returncode or not any((work / "jars").glob("spark-sql-kafka-*.jar")):
-                said = [line for line in (done.stdout + done.stderr).splitlines() if "Could not" in line]
-                reason = said[0].partition("Could not")[2].partition(" -> ")[0].partition(" (http")[0] if said else ""
-                raise KafkaFailureError(f"Maven could not{reason or ' fetch it'}")
+                artifact = re.search(r"org\.apache\.[\w.]+:[\w.-]+:jar:[\w.-]+", done.stdout + done.stderr)
+                raise KafkaFailureError(f"Maven cannot fetch {artifact[0] if artifact else 'the connector'}")
             (work / "jars").rename(jars)
     return sorted(jars.glob("*.jar"))
 

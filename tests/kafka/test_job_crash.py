@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from connectors.files.values import iso_micros
 from connectors.kafka.cluster import ensure_topics
 from connectors.testing import kafka_for_tests
 from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, replayed, write_jsonl
@@ -70,10 +71,10 @@ class Driver:
 
 def in_order(messages) -> bool:
     """Whether the matches of each key are in the order of their ends."""
-    newest: dict[bytes, str] = {}
+    newest: dict[bytes, int] = {}
     for message in messages:
-        end = json.loads(message.value())["end"]
-        if end < newest.get(message.key(), ""):
+        end = iso_micros(json.loads(message.value())["end"])
+        if end < newest.get(message.key(), 0):
             return False
         newest[message.key()] = end
     return True
