@@ -15,7 +15,7 @@ README = ROOT / "README.md"
 BLOCK = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.DOTALL)
 
 
-def run(command, tmp_path):
+def run(command, tmp_path, cwd=ROOT, check=False):
     """The output of a shell command, both streams as a terminal shows them, with `cep` from this tree."""
     script = tmp_path / "cep"
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cep.cli "$@"\n', encoding="utf-8")
@@ -24,12 +24,12 @@ def run(command, tmp_path):
     done = subprocess.run(
         command,
         shell=True,
-        cwd=ROOT,
+        cwd=cwd,
         env={**os.environ, "PATH": path, "NO_COLOR": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
+        check=check,
     )
     return done.stdout
 
@@ -57,3 +57,21 @@ def test_the_pattern_shown_is_the_example():
     assert (ROOT / "examples/card_testing/pattern.cep").read_text(encoding="utf-8") in README.read_text(
         encoding="utf-8"
     )
+
+
+def test_the_commands_over_files_work_as_they_stand(tmp_path):
+    (commands,) = re.findall(r"```sh\n(cep replay .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    output = run(f"set -e\n{commands}", tmp_path, tmp_path, check=True)
+    assert ", 0 failed" in output
+    assert (tmp_path / "matches.jsonl").read_text(encoding="utf-8").count("CardTesting") == 8
+
+
+def test_every_command_and_every_page_is_named():
+    text = README.read_text(encoding="utf-8")
+    from cep.cli import COMMANDS
+
+    assert [name for name in COMMANDS if f"`cep {name}" not in text] == []
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in text] == ["index.md"]
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (ROOT / target).exists(), target
