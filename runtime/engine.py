@@ -95,7 +95,7 @@ class Engine:
             before = self._alive
             self._alive = Alive(plan, self._output)
             if before is not None:
-                self._alive.until, self._alive.again = before.until, before.again
+                self._alive.until, self._alive.lives = before.until, before.lives
 
     # --- push ------------------------------------------------------------------------------------------------------
 
@@ -257,7 +257,9 @@ class Engine:
             self._chains.removed(trigger.var, rows)
         if self._alive is not None and affected:
             remaining, _ = self._alive.collect(pull.all_matches(self))
-            yield from self._alive.gone(affected, remaining)
+            for batch in self._alive.gone(affected, remaining, self.watermark):
+                self.counters["matches"] -= batch.num_rows
+                yield batch
 
     # --- time ------------------------------------------------------------------------------------------------------
 

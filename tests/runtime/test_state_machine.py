@@ -1,0 +1,180 @@
+"""Any order of pushes, corrections, watermarks, snapshots and questions: after each, the engine is what DuckDB says.
+
+Hypothesis draws the history and shrinks it. The model is a list of the events that are in; the invariants of every
+structure are checked after every step, and compaction is made to happen all the time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import runtime.engine
+from cep.compiler.pipeline import compile_source
+from cep.source import Source
+from runtime import BatchError, Engine, reference
+from tests.oracle.sql import Database
+from tests.runtime.support import SECOND, fields, ids, push, rows_of
+
+STREAM = "STREAM T (ts TIMESTAMP, k INT, x INT) TIMESTAMP BY ts;"
+TEXTS = {
+    "chain": "SEQ(T a, T b, T c) PARTITION BY k WITHIN 4 SECONDS",
+    "roles": "SEQ(T a, T b) WHERE a.x = 0 AND b.x > 0 PARTITION BY k WITHIN 3 SECONDS",
+    "band": "AND(T a, T b) WHERE a.k = b.k AND b.ts >= a.ts AND b.ts < a.ts + 2 SECONDS UNBOUNDED",
+    "values": "AND(T a, T b) WHERE a.k = b.k AND a.x < b.x WITHIN 4 SECONDS",
+    "nested": "SEQ(T a, AND(T b, T c)) WHERE a.k = b.k AND b.x < c.x WITHIN 5 SECONDS",
+    "path": "AND(T a, T b, T c) WHERE a.k = b.k AND b.x = c.x WITHIN 3 SECONDS",
+    "cyclic": "AND(T a, T b, T c) WHERE a.k = b.x AND b.k = c.x AND c.k = a.x UNBOUNDED",
+    "tuples": "SEQ(T a, T b) WHERE a.k = b.k UNBOUNDED RETURN DISTINCT b.k AS k, b.x AS x",
+    "tuples alive": "SEQ(T a, T b) WHERE a.k = b.k WITHIN 3 SECONDS RETURN DISTINCT a.k AS k, b.x AS x",
+}
+PATTERNS = {name: compile_source(Source("test.cep", f"{STREAM} PATTERN P {text};")) for name, text in TEXTS.items()}
+DATABASE = Database()
+
+# Times advance slowly: many ties, some late, the whole history a few windows long.
+EVENTS = st.builds(
+    lambda t, k, x: {"ts": t * SECOND // 2, "k": k, "x": x}, st.integers(0, 24), st.integers(0, 1), st.integers(0, 2)
+)
+Row = dict[str, Any]
+
+
+class History(RuleBasedStateMachine):
+    """`alive` are the events pushed in time and not deleted, `out` everything that was put out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = runtime.engine._COMPACT_AT
+        runtime.engine._COMPACT_AT = 3
+
+    def teardown(self) -> None:
+        runtime.engine._COMPACT_AT = self.before
+
+    @initialize(name=st.sampled_from(sorted(TEXTS)))
+    def start(self, name: str) -> None:
+        self.pattern, self.plan = PATTERNS[name].patterns[0], PATTERNS[name].plans[0]
+        self.engine = Engine(self.plan, chunk=5)
+        self.alive: list[Row] = []
+        self.out: list[Row] = []
+        self.events = self.late = 0
+        self.watermark: int | None = None
+        self.deleted = False
+
+    def expected(self, events: list[Row]) -> Counter[tuple[Any, ...]]:
+        want = Counter(reference.matches(self.pattern, {"T": events}))
+        if sum(want.values()) < 40:  # both oracles, while it is cheap
+            assert want == Counter(DATABASE.matches(self.pattern, {"T": events}))
+        return want
+
+    def in_time(self, rows: list[Row]) -> list[Row]:
+        return [row for row in rows if self.watermark is None or row["ts"] >= self.watermark]
+
+    def advance(self, watermark: int | None) -> None:
+        if watermark is not None:
+            self.watermark = watermark if self.watermark is None else max(watermark, self.watermark)
+
+    @rule(rows=st.lists(EVENTS, max_size=6), behind=st.none() | st.integers(0, 6))
+    def push(self, rows: list[Row], behind: int | None) -> None:
+        newest = max((row["ts"] for row in rows), default=None)
+        watermark = None if behind is None or newest is None else newest - behind * SECOND // 2
+        kept = self.in_time(rows)
+        self.out += push(self.engine, rows, watermark)
+        self.alive += kept
+        self.events += len(rows)
+        self.late += len(rows) - len(kept)
+        self.advance(watermark)
+
+    @rule(time=st.integers(0, 26))
+    def only_time(self, time: int) -> None:
+        assert rows_of(self.engine.push({}, time * SECOND // 2).read_all()) == []
+        self.advance(time * SECOND // 2)
+
+    @precondition(lambda self: getattr(self, "alive", None))
+    @rule(data=st.data(), rows=st.lists(EVENTS, max_size=3))
+    def correct(self, data: st.DataObject, rows: list[Row]) -> None:
+        places = data.draw(st.lists(st.integers(0, len(self.alive) - 1), max_size=4, unique=True))
+        gone = [self.alive[i] for i in places]
+        batch = data.draw(st.permutations([(row, -1) for row in gone] + [(row, 1) for row in rows]))
+        in_time = self.in_time(gone)
+        self.out += push(self.engine, [row for row, _ in batch], signs=[sign for _, sign in batch])
+        for row in in_time:
+            self.alive.remove(row)
+        kept = self.in_time(rows)
+        self.alive += kept
+        self.events += len(batch)
+        self.late += len(batch) - len(in_time) - len(kept)
+        self.deleted |= bool(in_time)
+
+    @rule(row=EVENTS)
+    def delete_what_is_not_there(self, row: Row) -> None:
+        row = {**row, "ts": row["ts"] + 1, "k": row["k"] + 7, "x": row["x"]}
+        if not self.in_time([row]):
+            return
+        stored = any(leaf.filter and _rejects(self.plan, leaf.var, row) is False for leaf in self.plan.leaves)
+        before = self.engine.snapshot(), self.engine.stats()
+        if stored:
+            with pytest.raises(BatchError, match="not there"):
+                push(self.engine, [row], signs=[-1])
+            assert (self.engine.snapshot(), self.engine.stats()) == before
+        else:
+            assert push(self.engine, [row], signs=[-1]) == []
+            self.events += 1
+
+    @rule()
+    def restore(self) -> None:
+        before = self.engine.stats()
+        self.engine = Engine.restore(self.plan, self.engine.snapshot())
+        after = self.engine.stats()
+        for name in ("events", "matches", "late", "expired", "watermark", "tuples", "distinct"):
+            assert before[name] == after[name], name
+
+    @rule()
+    def ask(self) -> None:
+        horizon = self.engine.horizon
+        current = [row for row in self.alive if horizon is None or row["ts"] >= horizon]
+        want = self.expected(current)
+        found = rows_of(self.engine.enumerate().read_all())
+        assert fields(found) == want
+        assert self.engine.count() == want.total()
+        names = [field.name for field in self.plan.fields]
+        for row in list(want)[:2]:
+            assert self.engine.contains(dict(zip(names, row, strict=True)))
+            other = (row[0], *(-1 for _ in row[1:]))
+            assert self.engine.contains(dict(zip(names, other, strict=True))) == (other in want)
+        if not self.plan.distinct:
+            given = ids(self.out)
+            assert all(given[row["_id"]] == 1 for row in found), "what can be enumerated was put out"
+
+    @invariant()
+    def sound(self) -> None:
+        if not hasattr(self, "engine"):
+            return
+        self.engine._check()
+        stats = self.engine.stats()
+        assert (stats["events"], stats["late"]) == (self.events, self.late)
+        net = fields(self.out)
+        want = self.expected(self.alive)
+        if self.plan.distinct and self.plan.window is not None:
+            assert set(net) == set(want), "a tuple may be put out again once it was dead"
+            return
+        assert net == want
+        assert set(ids(self.out).values()) <= {1}
+
+
+def _rejects(plan: Any, var: str, row: Row) -> bool:
+    from runtime.reference import evaluate
+
+    return not all(evaluate(condition, {var: row}) is True for condition in plan.leaf(var).filter)
+
+
+History.TestCase.settings = settings(
+    max_examples=60,
+    stateful_step_count=14,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+TestHistory = History.TestCase
