@@ -124,16 +124,23 @@ def thesis(name: str, events: int, *, ordered: bool = True) -> Workload:
     """A query of the thesis over streams of `events` in all."""
     names, conditions, columns = _THESIS[name]
     keyed = "k" in conditions
-    chosen = columns.split() if columns else [
-        f"{n.lower()}.{c}" for n in names for c in _COLUMNS[n] if c != "k" or (keyed and f"{n.lower()}.k" in conditions)
-    ]
+    chosen = (
+        columns.split()
+        if columns
+        else [
+            f"{n.lower()}.{c}"
+            for n in names
+            for c in _COLUMNS[n]
+            if c != "k" or (keyed and f"{n.lower()}.k" in conditions)
+        ]
+    )
     distinct = "DISTINCT " if columns else ""
     fields = ", ".join(f"{c} AS {c.replace('.', '_')}" for c in chosen)
     variables = ", ".join(f"{n} {n.lower()}" for n in names)
     return Workload(
         name=name + ("" if ordered else " random order"),
         pattern=f"{_RELATIONS}PATTERN {name} AND({variables}) WHERE {conditions} UNBOUNDED RETURN {distinct}{fields};",
-        sql=f"SELECT {distinct}{fields} FROM {variables} WHERE {conditions}",  # noqa: S608 - all parts are constants
+        sql=f"SELECT {distinct}{fields} FROM {variables} WHERE {conditions}",
         data=lambda: relations(events, names, ordered=ordered),
         batch=None,
     )

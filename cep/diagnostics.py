@@ -121,9 +121,7 @@ class Diagnostics:
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         """All findings by file, then place, then code."""
-        return tuple(
-            sorted(self._items, key=lambda d: (d.span.file, d.span.start, d.span.end, d.code))
-        )
+        return tuple(sorted(self._items, key=lambda d: (d.span.file, d.span.start, d.span.end, d.code)))
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self._items)

@@ -25,9 +25,7 @@ class Span:
 
     def to(self, other: Span) -> Span:
         """The smallest span that holds both; they must be of one file, `self` first."""
-        return Span(
-            self.file, self.start, other.end, self.line, self.column, other.end_line, other.end_column
-        )
+        return Span(self.file, self.start, other.end, self.line, self.column, other.end_line, other.end_column)
 
 
 @dataclass(frozen=True, slots=True)

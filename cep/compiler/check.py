@@ -122,9 +122,7 @@ class _PatternChecker:
             return self._body(body.item)
         assert isinstance(body, (ast.Seq, ast.And, ast.Or)), f"no rule for {type(body).__name__}"
         if isinstance(body, ast.Or):
-            self._error(
-                "CEP0901", body.span, "OR is not supported yet", "write one pattern for each alternative"
-            )
+            self._error("CEP0901", body.span, "OR is not supported yet", "write one pattern for each alternative")
         items = [self._body(item) for item in body.items]
         if isinstance(body, ast.Seq):
             for earlier, later in pairwise(items):
@@ -147,9 +145,7 @@ class _PatternChecker:
             )
             return []
         self._steps[name] = step
-        self._variables[name] = (
-            None if stream is None else Variable(name=name, stream=stream, span=step.var.span)
-        )
+        self._variables[name] = None if stream is None else Variable(name=name, stream=stream, span=step.var.span)
         return [name]
 
     def _unknown_stream(self, name: ast.Name) -> None:

@@ -22,9 +22,7 @@ def a_type(type_: Type) -> str:
     return f"{'an' if type_ is Type.INT else 'a'} {type_}"
 
 
-def incomparable(
-    left_node: ast.Expr, left: Expr, right_node: ast.Expr, right: Expr, diagnostics: Diagnostics
-) -> None:
+def incomparable(left_node: ast.Expr, left: Expr, right_node: ast.Expr, right: Expr, diagnostics: Diagnostics) -> None:
     """CEP0302, or CEP0303 where a time meets a number. The literal is blamed where one side is one."""
     blamed, other = (right_node, right), (left_node, left)
     if isinstance(left_node, LITERALS) and not isinstance(right_node, LITERALS):
@@ -40,8 +38,7 @@ def incomparable(
             "CEP0303",
             number_node.span,
             f"{timed.type} compared with {a_type(number.type)}",
-            hint="write a duration such as "
-            + (f"`{number} SECONDS`" if isinstance(number, Const) else "`10 SECONDS`")
+            hint="write a duration such as " + (f"`{number} SECONDS`" if isinstance(number, Const) else "`10 SECONDS`")
             if timed.type is Type.DURATION
             else "write a timestamp such as `TIMESTAMP '2026-01-01T00:00:00Z'`, or subtract two timestamps and "
             "compare with a duration such as `10 SECONDS`",

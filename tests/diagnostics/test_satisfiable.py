@@ -130,9 +130,7 @@ CONDITIONS = st.recursive(
 )
 
 
-def pattern_of(
-    exprs: list[Expr], order: tuple[tuple[str, str], ...] = (), window: int | None = None
-) -> Pattern:
+def pattern_of(exprs: list[Expr], order: tuple[tuple[str, str], ...] = (), window: int | None = None) -> Pattern:
     return Pattern(
         name="P",
         variables=tuple(Variable(name=v, stream=STREAM, span=TEXT.span(0, 1)) for v in "ab"),

@@ -134,8 +134,8 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def ask(self) -> None:
-        horizon = self.engine.horizon
-        current = [row for row in self.alive if horizon is None or row["ts"] >= horizon]
+        ended = self.watermark is not None and self.plan.window is not None
+        current = [row for row in self.alive if not ended or row["ts"] >= self.watermark - self.plan.window]
         want = self.expected(current)
         found = rows_of(self.engine.enumerate().read_all())
         assert fields(found) == want
@@ -171,10 +171,15 @@ def _rejects(plan: Any, var: str, row: Row) -> bool:
     return not all(evaluate(condition, {var: row}) is True for condition in plan.leaf(var).filter)
 
 
-History.TestCase.settings = settings(
-    max_examples=60,
-    stateful_step_count=14,
+class LongHistory(History):
+    """The same for longer."""
+
+
+USUAL = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
+History.TestCase.settings = settings(USUAL, max_examples=80, stateful_step_count=14)
+LongHistory.TestCase.settings = settings(USUAL, max_examples=1500, stateful_step_count=20)
 TestHistory = History.TestCase
+TestLongHistory = pytest.mark.slow(LongHistory.TestCase)
