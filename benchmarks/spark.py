@@ -114,7 +114,10 @@ def by_rows(events: DataFrame) -> DataFrame:
                         for first in earlier[:place]
                         if first < second
                     ]
-            self._small.put([(ts,) for ts in kept])
+            if kept:
+                self._small.put([(ts,) for ts in kept])
+            else:
+                self._small.clear()
             yield pd.DataFrame(found, columns=["acc", "first_ts", "second_ts", "last_ts", "amount"])
 
         def close(self) -> None:
@@ -139,9 +142,11 @@ def by_join(events: DataFrame) -> DataFrame:
     pairs = first.join(
         second, F.expr("s1_acc = s2_acc AND s1_ts < s2_ts AND s2_ts <= s1_ts + INTERVAL 1 HOUR"), "inner"
     )
-    return pairs.join(
-        last, F.expr("s1_acc = l_acc AND s2_ts < l_ts AND l_ts <= s1_ts + INTERVAL 1 HOUR"), "inner"
-    ).select("l_acc", "s1_ts", "s2_ts", "l_ts", "l_amnt")
+    # Spark allows one event time in a row: the first one becomes an ordinary column.
+    paired = pairs.selectExpr("timestamp_micros(unix_micros(s1_ts)) AS first_ts", "s2_ts", "s2_acc")
+    window = "l_ts <= s2_ts + INTERVAL 1 HOUR AND l_ts <= first_ts + INTERVAL 1 HOUR"
+    found = paired.join(last, F.expr(f"s2_acc = l_acc AND s2_ts < l_ts AND {window}"), "inner")
+    return found.selectExpr("l_acc", "first_ts", "unix_micros(s2_ts)", "unix_micros(l_ts)", "l_amnt")
 
 
 def run(way: str, data: Path, timeout: float) -> dict[str, Any]:
@@ -188,7 +193,8 @@ def in_own_process(way: str, data: Path, timeout: float) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"way"')]
     if not lines:
-        return {"way": way, "error": (done.stderr.strip().splitlines() or ["no output"])[-1][:300]}
+        said = [text for text in done.stderr.splitlines() if "Exception: " in text or "Error: " in text]
+        return {"way": way, "error": (said or ["no output"])[-1][:300]}
     result: dict[str, Any] = json.loads(lines[-1])
     return result
 
