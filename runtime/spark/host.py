@@ -1,9 +1,9 @@
 """Engines in a process of their own: one host for each slot on each executor.
 
-Spark hands a task to any idle Python worker, and a task with three Python steps holds three at a time, so on two cores
-an engine kept inside a worker is found again one time in six; the other five, it must first read what it missed. A host
-is found under the slot's name by whichever worker runs the slot, so each event is pushed once and each engine is in
-memory once.
+Spark hands a task to any idle Python worker, and a task with several Python steps holds several at a time. An engine
+kept inside a worker is therefore often not where the next batch of its slot runs, and one that is has missed entries
+(the metrics `rebuilt` and `caught_up` show it; how much it costs has not been measured). A host is found under the
+slot's name by whichever worker runs the slot, so each event is pushed once and each engine is in memory once.
 
 Workers and hosts talk over a Unix socket in a directory that only this user can enter. A host is started by the first
 worker that misses it, serves one worker at a time, and ends when the process that started the workers does, or when
