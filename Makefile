@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow soak check format grammar editors docs clean
+.PHONY: help venv demo test slow crash soak check format grammar editors docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,8 +27,10 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 	$(PYTEST) -q -m "not slow and not spark and not kafka" -n 2
 	$(PYTEST) -q -m "not slow and (spark or kafka)"
 
-slow: $(STAMP) ## Run the load and crash tests
+slow: $(STAMP) ## Run the long tests: 2,000 random patterns against DuckDB and the like
 	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2
+
+crash: $(STAMP) ## Run the load and crash tests of the Spark job and of Kafka (most of an hour)
 	$(PYTEST) -q -m "slow and (spark or kafka)"
 
 soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
