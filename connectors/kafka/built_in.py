@@ -118,7 +118,8 @@ class _Forwarder:
         except OSError as error:
             raise KafkaFailureError(f"cannot listen on 127.0.0.1:{port}: {error.strerror}") from None
         self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, name="forwarder", daemon=True).start()
+        self._thread = threading.Thread(target=self._accept, name="forwarder", daemon=True)
+        self._thread.start()
 
     def _accept(self) -> None:
         while True:
@@ -131,6 +132,10 @@ class _Forwarder:
                 threading.Thread(target=_copy, args=(source, sink), name="forward", daemon=True).start()
 
     def close(self) -> None:
+        # A thread that waits in accept keeps the port open until it is woken.
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(5)
         self._listener.close()
 
 
