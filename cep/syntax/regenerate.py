@@ -81,8 +81,10 @@ def _fetch_with_maven(jar: Path) -> str | None:
 
 
 def _fetch_by_url(jar: Path) -> str | None:
-    base = os.environ.get("MAVEN_REPOSITORY_URL", "https://repo.maven.apache.org/maven2").rstrip("/")
-    url = f"{base}/org/antlr/antlr4/{VERSION}/{_JAR}"
+    base = os.environ.get("MAVEN_REPOSITORY_URL")
+    if not base:
+        return "MAVEN_REPOSITORY_URL names no repository"
+    url = f"{base.rstrip('/')}/org/antlr/antlr4/{VERSION}/{_JAR}"
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310 - the scheme is the user's choice
             data = answer.read()
