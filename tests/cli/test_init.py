@@ -111,6 +111,7 @@ def test_every_key_of_the_job_configuration_is_an_option(capfd):
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_job_runs_with_its_configuration_over_the_test_events(tmp_path):
     main(["init", "fraud"])
     case = Path("fraud/patterns/card_testing")

@@ -127,6 +127,7 @@ def test_the_tutorial_works_as_it_is_written():
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_streaming_job_of_the_tutorial_works_as_it_is_written():
     chosen = commands(PAGE.read_text(encoding="utf-8"))
     assert sum("cep run" in command.text for command in chosen) == 2
