@@ -123,10 +123,10 @@ _EXACT: dict[str, Callable[..., Any]] = {
 
 def _arithmetic(expr: Call, args: list[Array]) -> Array:
     if expr.type is Type.DOUBLE:
-        args = [arg.cast(pa.float64()) for arg in args]
+        args = [arg.cast(pa.float64(), safe=False) for arg in args]
         return without_nan(_CHECKED[expr.op](*args))
     if expr.op == "*" and any(pa.types.is_floating(arg.type) for arg in args):  # DURATION * DOUBLE
-        product = pc.multiply(*(arg.cast(pa.float64()) for arg in args))
+        product = pc.multiply(*(arg.cast(pa.float64(), safe=False) for arg in args))
         rounded = pc.round(product, round_mode="half_towards_infinity")
         return pc.if_else(pc.less(pc.abs(rounded), 2.0**63), rounded, None).cast(pa.int64())
     try:
