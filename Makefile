@@ -28,7 +28,7 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 	$(PYTEST) -q -m "not slow and (spark or kafka)"
 
 slow: $(STAMP) ## Run the long tests: 2,000 random patterns against DuckDB and the like
-	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2 tests/oracle tests/docs tests/cli tests/runtime/test_expressions.py
+	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2
 	$(PYTEST) -q -m "slow and (spark or kafka)" tests/cli tests/docs tests/kafka/test_broker.py tests/kafka/test_crash.py
 
 crash: $(STAMP) ## Run the load and crash tests of the Spark job and of Kafka (most of an hour)
