@@ -1,8 +1,7 @@
 """Random patterns over random events: the engine gives what DuckDB gives, however the events arrive.
 
 The cases come from seeds, so a failure has a number: `pytest -k "agree and 17"` runs it again, and the message holds
-pattern and events for tests/corpus. Until `runtime.Engine` can be imported the reference engine stands in for it, which
-tests the harness, the generator and the compiler's front half.
+pattern and events for tests/corpus.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from runtime import reference
+from runtime import Engine, reference
 from tests.oracle.generate import Case, cases, fewer, make
 from tests.oracle.harness import TREATMENTS, Disagreement, Maker, Treatment
 from tests.oracle.judge import verify
@@ -26,19 +25,13 @@ from tests.oracle.standin import FAULTY, ReferenceEngine, reference_maker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-try:
-    from runtime import Engine
-except ImportError:
-    Engine = None
-
 DATABASE = Database()
 MOST = 600
 """No case has more matches: a thousand rows find nothing that a hundred do not."""
 BLOCK = 10
 
 
-def maker(case: Case) -> Maker:
-    return reference_maker(case.pattern) if Engine is None else Maker(Engine, Engine.restore)
+MAKER = Maker(Engine, Engine.restore)
 
 
 def fitted(case: Case) -> tuple[Case, int]:
@@ -70,7 +63,7 @@ def test_engine_and_duckdb_agree(block: int) -> None:
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         case = seeded(seed)
         try:
-            verify(maker(case), DATABASE, case, chosen(seed, 3))
+            verify(MAKER, DATABASE, case, chosen(seed, 3))
         except Disagreement as problem:
             raise Disagreement(f"seed {seed}: {problem}") from None
 
@@ -81,7 +74,7 @@ def test_engine_and_duckdb_agree_on_two_thousand_cases(block: int) -> None:
     for seed in range(10_000 + block * 50, 10_000 + (block + 1) * 50):
         case = seeded(seed)
         try:
-            verify(maker(case), DATABASE, case, chosen(seed, 4))
+            verify(MAKER, DATABASE, case, chosen(seed, 4))
         except Disagreement as problem:
             raise Disagreement(f"seed {seed}: {problem}") from None
 
@@ -89,8 +82,6 @@ def test_engine_and_duckdb_agree_on_two_thousand_cases(block: int) -> None:
 @pytest.mark.parametrize("block", range(2))
 def test_engine_and_duckdb_agree_when_every_limit_is_tiny(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of three matches, compaction and pruning all the time: what large streams do, on small ones."""
-    if Engine is None:
-        pytest.skip("there is no engine yet")
     monkeypatch.setattr("runtime.engine._COMPACT_AT", 4)
     monkeypatch.setattr("runtime.distinct._PRUNE_AT", 1)
     tiny = Maker(partial(Engine, chunk=3), Engine.restore)
@@ -106,7 +97,7 @@ def test_engine_and_duckdb_agree_when_every_limit_is_tiny(block: int, monkeypatc
 @given(cases())
 def test_engine_and_duckdb_agree_on_what_hypothesis_finds(case: Case) -> None:
     case, _ = fitted(case)
-    verify(maker(case), DATABASE, case, chosen(0, 2), thin=False)
+    verify(MAKER, DATABASE, case, chosen(0, 2), thin=False)
 
 
 @pytest.mark.parametrize("block", range(5))
