@@ -15,8 +15,11 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from benchmarks.machine import facts
 from benchmarks.workloads import ENGINE, Workload
@@ -24,7 +27,16 @@ from benchmarks.workloads import ENGINE, Workload
 RESULTS = Path(__file__).parent / "results"
 
 
-def run_engine(workload: Workload) -> dict[str, Any]:
+Listener = Callable[[pa.RecordBatch], int]
+"""What is handed the matches; gives back how many."""
+
+
+def counted(found: pa.RecordBatch) -> int:
+    """A listener that looks at nothing else."""
+    return int(found.num_rows)
+
+
+def run_engine(workload: Workload, listener: Listener = counted) -> dict[str, Any]:
     """Push everything, read every match."""
     import cep
     import runtime
@@ -32,18 +44,13 @@ def run_engine(workload: Workload) -> dict[str, Any]:
     plan = next(iter(cep.compile(workload.pattern).values()))
     data = workload.data()
     engine = runtime.Engine(plan)
+    pushes = workload.pushes(data)
     base = peak()
     matches = 0
     started = time.perf_counter()
-    if workload.batch is None:
-        for found in engine.push(data):
-            matches += found.num_rows
-    else:
-        (stream,) = data
-        for batch in data[stream].to_batches(max_chunksize=workload.batch):
-            watermark = batch.column("ts")[-1].value
-            for found in engine.push(batch, watermark):
-                matches += found.num_rows
+    for batch, watermark in pushes:
+        for found in engine.push(batch, watermark):
+            matches += listener(found)
     seconds = time.perf_counter() - started
     measured = measured_as(workload, matches, seconds, base)
     started = time.perf_counter()
@@ -52,7 +59,7 @@ def run_engine(workload: Workload) -> dict[str, Any]:
     return measured
 
 
-def run_duckdb(workload: Workload, threads: int) -> dict[str, Any]:
+def run_duckdb(workload: Workload, threads: int, listener: Listener = counted) -> dict[str, Any]:
     """Run the SQL and fetch all batches."""
     import duckdb
 
@@ -65,13 +72,20 @@ def run_duckdb(workload: Workload, threads: int) -> dict[str, Any]:
     started = time.perf_counter()
     reader = connection.sql(workload.sql).fetch_arrow_reader(1 << 16)  # a relation is read as it is computed
     for batch in reader:
-        matches += batch.num_rows
+        matches += listener(batch)
     return measured_as(workload, matches, time.perf_counter() - started, base)
 
 
 def peak() -> int:
-    """The largest resident size of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """The largest resident size of this process so far, in bytes.
+
+    Not `ru_maxrss`: that begins with the size of the process that started this one.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
 
 
 def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> dict[str, Any]:
@@ -89,7 +103,11 @@ def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> 
     }
 
 
-WAYS = {"cep": run_engine, "duckdb-1": lambda w: run_duckdb(w, 1), "duckdb-2": lambda w: run_duckdb(w, 2)}
+WAYS: dict[str, Callable[[Workload], dict[str, Any]]] = {
+    "cep": run_engine,
+    "duckdb-1": lambda w: run_duckdb(w, 1),
+    "duckdb-2": lambda w: run_duckdb(w, 2),
+}
 
 
 def in_own_process(workload: str, way: str, timeout: float) -> dict[str, Any]:
