@@ -1,8 +1,8 @@
 """Fingerprints: 128-bit hashes of values, the same in every process, engine and run.
 
 A match's id is the sum of the fingerprints of its events, two 64-bit lanes each (Zobrist hashing): an event is hashed
-once when it arrives, a match costs one addition per event and lane. Numbers are mixed with splitmix64, text with
-BLAKE2b. Not for security: somebody who picks event values at will can make ids collide.
+once when it arrives, a match costs one addition per event and lane. Values are mixed with splitmix64, word by word.
+Not for security: somebody who picks event values at will can make ids collide.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import pyarrow.compute as pc
 
 Lanes = tuple[np.ndarray, np.ndarray]
 
-_NULL = (np.uint64(0x9AE16A3B2F90404F), np.uint64(0xC949D7C7509E6557))
+_NULL = np.uint64(0x9AE16A3B2F90404F)
+_LONG = 256
+"""Text of more bytes than this is left to BLAKE2b: it is rare, and every word would cost a round."""
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
 def seed(*parts: str) -> tuple[int, int]:
@@ -25,46 +28,72 @@ def seed(*parts: str) -> tuple[int, int]:
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
 
+_TEXT = seed("text")
+
+
 def mix(values: np.ndarray) -> np.ndarray:
-    """splitmix64's finaliser, in place where possible: a bijection that spreads every input bit."""
-    x = values.astype(np.uint64, copy=True)
-    x += np.uint64(0x9E3779B97F4A7C15)
-    x ^= x >> np.uint64(30)
-    x *= np.uint64(0xBF58476D1CE4E5B9)
-    x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
-    x ^= x >> np.uint64(31)
-    return x
+    """splitmix64's finaliser: a bijection that spreads every input bit. Works on `values` itself and returns it."""
+    values += np.uint64(0x9E3779B97F4A7C15)
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
 
 
 def hash_array(array: Any) -> Lanes:
-    """The two lanes of each value of an Arrow array; equal values have equal lanes whatever their array's encoding."""
+    """The two lanes of each value of an Arrow array; equal values have equal lanes whatever their array's encoding.
+
+    Numbers are their own bits in both lanes: it is `combine` that mixes them, each lane in its own way.
+    """
     if pa.types.is_dictionary(array.type):
-        lanes = hash_array(array.dictionary)
-        codes = pc.fill_null(array.indices, 0).to_numpy(zero_copy_only=False)
         if not len(array.dictionary):
-            codes, lanes = codes[:0], (np.empty(0, np.uint64), np.empty(0, np.uint64))
             return _with_nulls(array, (np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)))
+        lanes = _hash_text(array.dictionary)
+        indices = pc.fill_null(array.indices, 0) if array.null_count else array.indices
+        codes = indices.to_numpy(zero_copy_only=False)
         return _with_nulls(array, (lanes[0][codes], lanes[1][codes]))
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        encoded = array.dictionary_encode()
-        if len(encoded.dictionary) < len(array):
-            return hash_array(encoded)
-        digests = b"".join(
-            hashlib.blake2b((text or "").encode(), digest_size=16).digest() for text in array.to_pylist()
-        )
-        both = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
-        return _with_nulls(array, (both[:, 0].copy(), both[:, 1].copy()))
+        return hash_array(array.dictionary_encode())
     if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type) or pa.types.is_boolean(array.type):
         array = array.cast(pa.int64())
-    bits = pc.fill_null(array, 0).to_numpy(zero_copy_only=False).view(np.uint64)
-    return _with_nulls(array, (mix(bits), mix(bits ^ np.uint64(0xD6E8FEB86659FD93))))
+    numbers = pc.fill_null(array, 0) if array.null_count else array
+    bits = numbers.to_numpy(zero_copy_only=False).view(np.uint64)
+    return _with_nulls(array, (bits, bits))
 
 
 def _with_nulls(array: Any, lanes: Lanes) -> Lanes:
     if array.null_count:
         missing = array.is_null().to_numpy(zero_copy_only=False)
-        return np.where(missing, _NULL[0], lanes[0]), np.where(missing, _NULL[1], lanes[1])
+        return np.where(missing, _NULL, lanes[0]), np.where(missing, _NULL, lanes[1])
+    return lanes
+
+
+def _hash_text(array: Any) -> Lanes:
+    """The lanes of a string array without NULLs: eight bytes of every text at a time, all texts at once."""
+    array = array.cast(pa.large_string())
+    _, offsets_buffer, data = array.buffers()
+    offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    lengths = np.diff(offsets)
+    start, end = int(offsets[0]), int(offsets[-1])
+    padded = np.zeros(end - start + 8, dtype=np.uint8)
+    if end > start:
+        padded[:-8] = np.frombuffer(data, dtype=np.uint8)[start:end]
+    words: np.ndarray = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
+    lanes = mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[0])), mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[1]))
+    long = np.flatnonzero(lengths > _LONG)
+    active = np.flatnonzero((lengths > 0) & (lengths <= _LONG))
+    at, left = offsets[active] - start, lengths[active]
+    while len(active):
+        word = words[at] & _FIRST_BYTES[np.minimum(left, 8)]
+        for lane in lanes:
+            lane[active] = mix(lane[active] ^ word)
+        more = left > 8
+        active, at, left = active[more], at[more] + 8, left[more] - 8
+    for row in long.tolist():
+        text = padded[int(offsets[row]) - start : int(offsets[row + 1]) - start]
+        lanes[0][row], lanes[1][row] = np.frombuffer(hashlib.blake2b(text.tobytes(), digest_size=16).digest(), dtype="<u8")
     return lanes
 
 
@@ -72,10 +101,11 @@ def combine(start: tuple[int, int], columns: list[Lanes], length: int) -> Lanes:
     """One fingerprint per row from its columns' lanes, in order: position matters."""
     lanes = []
     for lane in (0, 1):
-        result = np.full(length, start[lane], dtype=np.uint64)
+        result = mix(np.full(length, start[lane], dtype=np.uint64))
         for column in columns:
-            result = mix(result ^ column[lane])
-        lanes.append(mix(result))
+            result ^= column[lane]
+            mix(result)
+        lanes.append(result)
     return lanes[0], lanes[1]
 
 
@@ -83,10 +113,10 @@ def with_ordinal(lanes: Lanes, ordinal: np.ndarray) -> Lanes:
     """Tell equal events apart: the k-th of equal content gets its own fingerprint (the first keeps the plain one)."""
     if not ordinal.any():
         return lanes
-    step = ordinal.astype(np.uint64)
+    step = mix(ordinal.astype(np.uint64))
     return (
-        np.where(ordinal > 0, mix(lanes[0] ^ mix(step)), lanes[0]),
-        np.where(ordinal > 0, mix(lanes[1] ^ mix(step)), lanes[1]),
+        np.where(ordinal > 0, mix(lanes[0] ^ step), lanes[0]),
+        np.where(ordinal > 0, mix(lanes[1] ^ step), lanes[1]),
     )
 
 

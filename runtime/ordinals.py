@@ -35,10 +35,10 @@ class Ordinals:
         `stored`, `gone` and `stored_times` describe the rows that are there already, in order of arrival.
         """
         if self._counts is None:
-            if not len(stored) and times is not None and not len(content):
-                return np.zeros(0, dtype=np.int64)
             if times is not None and len(times) and self._in_order(times, stored_times):
                 return self._tail(content, times, stored, gone, stored_times)
+            if not len(stored) and _all_different(content):
+                return np.zeros(len(content), dtype=np.int64)  # the table can wait for a second batch
             self._counts = Counter(stored[~gone].tolist())
         return self._count(content, self._counts)
 
@@ -69,16 +69,19 @@ class Ordinals:
         if stored_times is not None and len(stored_times):
             first = int(np.searchsorted(stored_times, times[0], side="left"))
             twins = Counter(stored[first:][~gone[first:]].tolist())
-        if not twins:
-            ordered = np.sort(content)
-            if not bool((ordered[1:] == ordered[:-1]).any()):
-                return np.zeros(len(content), dtype=np.int64)
+        if not twins and _all_different(content):
+            return np.zeros(len(content), dtype=np.int64)
         return self._count(content, twins)
 
     @staticmethod
     def _count(content: np.ndarray, counts: Counter[int]) -> np.ndarray:
-        result = np.empty(len(content), dtype=np.int64)
-        for i, value in enumerate(content.tolist()):
+        result = np.zeros(len(content), dtype=np.int64)
+        values = content.tolist()
+        distinct = dict.fromkeys(values, 1)
+        if len(distinct) == len(values) and counts.keys().isdisjoint(distinct):
+            dict.update(counts, distinct)  # nothing has a twin: Counter.update would add one by one
+            return result
+        for i, value in enumerate(values):
             seen = counts[value]
             result[i] = seen
             counts[value] = seen + 1
@@ -87,4 +90,9 @@ class Ordinals:
     def forget(self, content: np.ndarray) -> None:
         """Take back events that were deleted."""
         if self._counts is not None:
-            self._counts.subtract(content.tolist())
+            self._counts -= Counter(content.tolist())
+
+
+def _all_different(content: np.ndarray) -> bool:
+    ordered = np.sort(content)
+    return not bool((ordered[1:] == ordered[:-1]).any())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.engine import Engine
 
 MAGIC = b"CEPS"
-VERSION = 1
+VERSION = 2
 _HEAD = struct.Struct("<4sHI16s")
 
 

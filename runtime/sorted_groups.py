@@ -154,13 +154,14 @@ class SortedGroups:
         if keys is None:
             if bool((groups[1:] >= groups[:-1]).all()):
                 return np.arange(len(groups))
-            return np.argsort(groups, kind="stable")
+            return _group_order(groups)
         if bool(((groups[1:] > groups[:-1]) | (same & (keys[1:] >= keys[:-1]))).all()):
             return np.arange(len(groups))
         if bool((keys[1:] >= keys[:-1]).all()):
-            return np.argsort(groups, kind="stable")
-        by_key = np.argsort(keys, kind="stable")
-        return by_key[np.argsort(groups[by_key], kind="stable")]
+            return _group_order(groups)
+        by_key: np.ndarray = np.argsort(keys, kind="stable")
+        order: np.ndarray = by_key[_group_order(groups[by_key])]
+        return order
 
     def _make_groups(self, count: int) -> None:
         """Have room in the group tables for numbers below `count`."""
@@ -320,17 +321,26 @@ def _grown(array: np.ndarray, needed: int) -> np.ndarray:
     return grown
 
 
+def _group_order(groups: np.ndarray) -> np.ndarray:
+    """The stable order by group."""
+    if int(groups.max()) < 1 << 16:
+        groups = groups.astype(np.uint16)  # numpy sorts these by radix, in O(n)
+    return np.argsort(groups, kind="stable")
+
+
 def _bisect_all(
     low: np.ndarray, high: np.ndarray, values: np.ndarray, side: str, probe: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
     """Bisect many ranges in lock step: log2 of the longest range rounds."""
-    low, high = low.copy(), high.copy()
-    active = np.flatnonzero(low < high)
-    while len(active):
-        middle = (low[active] + high[active]) >> 1
-        at, wanted = probe(middle), values[active]
-        right = np.asarray(at < wanted if side == "left" else at <= wanted, dtype=bool)
-        low[active[right]] = middle[right] + 1
-        high[active[~right]] = middle[~right]
-        active = active[low[active] < high[active]]
-    return low
+    found = low.copy()
+    filled = np.flatnonzero(low < high)
+    low, last, values = low[filled], high[filled] - 1, values[filled]
+    left = last + 1 - low
+    while len(left) and left.max() > 0:
+        half = left >> 1
+        at = probe(np.minimum(low + half, last))  # ranges that are done stay where they are
+        right = np.asarray(at < values if side == "left" else at <= values, dtype=bool) & (left > 0)
+        low += (half + 1) * right
+        left = np.where(right, left - half - 1, half)
+    found[filled] = low
+    return found

@@ -7,7 +7,7 @@ A case is a folder with
   Instead, or for some streams, one file per stream: `Trans.jsonl`, `Trans.csv` or `Trans.parquet`;
 * `expected.jsonl`: the matches, in any order. `id` may be left out; `pattern` too, where the file has one pattern;
   `start` and `end` are compared where they are given. Or instead
-* `expected.err`: the codes of the findings, one a line, each as `CODE` or `CODE line:column`.
+* `expected.err`: the findings, one a line, each as `CODE`, `CODE line:column` or `CODE line:column message`.
 
 Lines that are empty or begin with `#` or `--` are skipped in the expectations. Values are compared as JSON values: `1`
 and `1.0` are equal, nothing else is converted.
@@ -246,8 +246,7 @@ def compare(case: Case, outcome: Outcome) -> Difference:
         return _compare_errors(case.errors, outcome.diagnostics)
     if outcome.matches is None:
         errors = [d for d in outcome.diagnostics if d.severity.value == "error"]
-        texts = (f"{d.code} {d.span.line}:{d.span.column} {d.message}" for d in errors)
-        return Difference((), tuple(texts))
+        return Difference((), tuple(map(finding_line, errors)))
     if case.matches is None:
         raise CaseError(f"{case.path}: no {MATCHES} and no {ERRORS}: `cep test --update` writes one")
     return _compare_matches(case.matches, outcome.matches, outcome.patterns)
@@ -256,13 +255,9 @@ def compare(case: Case, outcome: Outcome) -> Difference:
 def _compare_errors(expected: Sequence[str], found: Sequence[Diagnostic]) -> Difference:
     left = list(found)
     missing = []
-    # The exact ones first: `CODE` alone must not take the finding that `CODE line:column` means.
-    for line in sorted(expected, key=lambda text: " " not in text):
-        code, _, place = line.partition(" ")
-        hit = next(
-            (d for d in left if d.code == code and place in ("", f"{d.span.line}:{d.span.column}")),
-            None,
-        )
+    # Those that say the most choose first: `CODE` alone must not take the finding that `CODE line:column` means.
+    for line in sorted(expected, key=len, reverse=True):
+        hit = next((d for d in left if f"{finding_line(d)} ".startswith(f"{line} ")), None)
         if hit is None:
             missing.append(line)
         else:
@@ -270,9 +265,12 @@ def _compare_errors(expected: Sequence[str], found: Sequence[Diagnostic]) -> Dif
     # Warnings need not be listed beside errors: they may be, and then they must be there.
     has_errors = any(d.severity.value == "error" for d in found)
     rest = [d for d in left if d.severity.value == "error" or not has_errors]
-    return Difference(
-        tuple(sorted(missing)), tuple(sorted(f"{d.code} {d.span.line}:{d.span.column} {d.message}" for d in rest))
-    )
+    return Difference(tuple(sorted(missing)), tuple(sorted(map(finding_line, rest))))
+
+
+def finding_line(finding: Diagnostic) -> str:
+    """A finding as `expected.err` holds it."""
+    return " ".join(f"{finding.code} {finding.span.line}:{finding.span.column} {finding.message}".split())
 
 
 def _compare_matches(expected: Sequence[Match], found: Sequence[Match], patterns: Sequence[str]) -> Difference:

@@ -20,7 +20,7 @@ SHOWN = 20
 
 @click.command(short_help="Run your own pattern tests.")
 @click.argument("directories", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--update", is_flag=True, help="Write what comes out as the expectation.")
+@click.option("--update", is_flag=True, help="Write what comes out as the expectation where it is not that already.")
 @click.option(
     "-k", "expression", metavar="TEXT", help="Only tests whose folder contains TEXT (`a or b`, `not a` work)."
 )
@@ -38,7 +38,8 @@ def test(ctx: click.Context, directories: tuple[Path, ...], update: bool, expres
       expected.jsonl   the matches in any order ("id" may be left out, also
                        "pattern" where there is one; "start" and "end" are
                        compared where given), or
-      expected.err     the codes of the findings: CODE or CODE line:column
+      expected.err     the findings: CODE, CODE line:column or the whole
+                       CODE line:column message
 
     Exit status: 0 all passed, 1 some failed, 2 bad usage or no tests.
     """  # noqa: D301 - click reads the backspace
@@ -96,10 +97,14 @@ def _run(path: Path, update: bool) -> list[str]:
 
     case = load_case(path)
     outcome = run_case(case)
-    if update:
+    if update and case.matches is None and case.errors is None:
         _update(case, outcome)
         return []
-    return _report(compare(case, outcome), outcome)
+    difference = compare(case, outcome)
+    if update and difference:  # what agrees stays as its author wrote it
+        _update(case, outcome)
+        return []
+    return _report(difference, outcome)
 
 
 def _report(difference: Difference, outcome: Outcome) -> list[str]:
@@ -116,11 +121,11 @@ def _report(difference: Difference, outcome: Outcome) -> list[str]:
 
 
 def _update(case: Case, outcome: Outcome) -> None:
-    from runtime.testing import ERRORS, MATCHES, expectation_lines
+    from runtime.testing import ERRORS, MATCHES, expectation_lines, finding_line
 
     matches, errors = case.path / MATCHES, case.path / ERRORS
     if outcome.matches is None or case.errors is not None:
-        texts = [f"{d.code} {d.span.line}:{d.span.column}" for d in outcome.diagnostics]
+        texts = list(map(finding_line, outcome.diagnostics))
         kept, gone = errors, matches
     else:
         texts = expectation_lines(outcome.matches)

@@ -139,8 +139,8 @@ def test_stored_snapshots_stay_readable(name: str) -> None:
 
     The plan gets the key that it had then: what the compiler makes of the pattern today is not this test's matter.
     """
-    data = (HERE / f"{name}.v1.snapshot").read_bytes()
-    want = json.loads((HERE / f"{name}.v1.json").read_text())
+    data = (HERE / f"{name}.v{VERSION}.snapshot").read_bytes()
+    want = json.loads((HERE / f"{name}.v{VERSION}.json").read_text())
     plan = compiled(STORED[name])
     object.__setattr__(plan, "key", want["plan"])
     engine = Engine.restore(plan, data)

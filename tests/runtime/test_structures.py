@@ -342,8 +342,17 @@ def test_hashes_are_the_same_in_every_process() -> None:
         hashing.seed("P", "a"), [hashing.hash_array(pa.array([1, 2])), hashing.hash_array(pa.array(["x", None]))], 2
     )
     assert (
-        hashing.both_lanes(lanes).tobytes().hex() == "b2767be58cb59b36917f210e1ce87ef6fe1db0ea0fa7e35ef661198cb828c983"
+        hashing.both_lanes(lanes).tobytes().hex() == "794ed01adec57428fde0496b7460ee452b50646e6830a21be360efd7ed2b58a1"
     )
+
+
+@given(st.lists(st.text(max_size=40) | st.text("ab\x00", max_size=600), unique=True, max_size=60))
+def test_no_two_texts_collide_whatever_their_length_and_each_hashes_as_if_it_were_alone(texts: list[str]) -> None:
+    lanes = hashing.hash_array(pa.array(texts, pa.string()))
+    assert len({*lanes[0].tolist()}) == len({*lanes[1].tolist()}) == len(texts)
+    for place, text in enumerate(texts):
+        alone = hashing.hash_array(pa.array([text]))
+        assert (alone[0][0], alone[1][0]) == (lanes[0][place], lanes[1][place])
 
 
 def test_position_and_ordinal_matter() -> None:
@@ -357,6 +366,7 @@ def test_position_and_ordinal_matter() -> None:
 
 
 def test_no_two_of_many_small_numbers_collide() -> None:
-    lanes = hashing.hash_array(pa.array(np.arange(-50_000, 50_000)))
+    numbers = hashing.hash_array(pa.array(np.arange(-50_000, 50_000)))
+    lanes = hashing.combine(hashing.seed("P", "a"), [numbers], 100_000)
     assert len(np.unique(lanes[0])) == len(np.unique(lanes[1])) == 100_000
     assert not (lanes[0] == lanes[1]).any()
