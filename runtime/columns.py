@@ -176,7 +176,7 @@ class StringColumn:
         if repeats is not None:
             codes = codes.repeat(repeats)
         indices = pa.array(codes, mask=mask) if mask is not None else number_codes(codes)
-        return pa.DictionaryArray.from_arrays(indices, dictionary)
+        return pa.DictionaryArray.from_arrays(indices, dictionary, safe=False)  # codes are in range by construction
 
     def _gather(self, rows: np.ndarray) -> Any:
         """The text of ascending rows, copied together."""

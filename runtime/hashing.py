@@ -132,9 +132,14 @@ def both_lanes(lanes: Lanes) -> np.ndarray:
     return both.reshape(-1).view(BOTH_LANES)
 
 
-def add_lanes(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Add lane by lane, modulo 2**64."""
-    return (left.view(np.uint64) + right.view(np.uint64)).view(BOTH_LANES)
+def add_lanes(total: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Add lane by lane, modulo 2**64, to `total` itself, which is returned. `more` may be one element for all."""
+    lanes = total.view(np.uint64)
+    if len(more) == 1:
+        lanes.reshape(-1, 2)[:] += more.view(np.uint64)
+    else:
+        lanes += more.view(np.uint64)
+    return total
 
 
 def id_array(both: np.ndarray) -> Any:

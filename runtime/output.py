@@ -90,12 +90,12 @@ class Output:
         """Sum the fingerprints of each match's events."""
         total: np.ndarray | None = None
         for var, rows in partial.rows.items():
-            lanes = self._leaves[var].ids.view()[rows]
-            total = hashing.add_lanes(lanes, total if total is not None else self._seed.repeat(len(rows)))
+            lanes = self._leaves[var].ids.at(rows)
+            total = hashing.add_lanes(lanes, self._seed if total is None else total)
         assert total is not None
         if partial.last is not None:
             var, rows, repeats = partial.last
-            total = hashing.add_lanes(total.repeat(repeats), self._leaves[var].ids.view()[rows])
+            total = hashing.add_lanes(total.repeat(repeats), self._leaves[var].ids.at(rows))
         return hashing.id_array(total)
 
     def _times(self, times: np.ndarray | None, size: int) -> Any:
