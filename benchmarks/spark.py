@@ -55,6 +55,9 @@ class PassThrough:
         del batch, watermark
         return pa.RecordBatchReader.from_batches(self._schema, [])
 
+    def load(self, batch: Any, watermark: int | None = None) -> None:
+        """Nothing to fill."""
+
 
 def session(directory: Path) -> SparkSession:
     """Two cores, RocksDB, no user interface."""

@@ -111,6 +111,18 @@ class Engine:
         The reader works as it is read, in bounded memory, and must be read to its end before the next push. Raises
         `BatchError`, with the engine unchanged, where the batch does not fit or deletes what is not there.
         """
+        return self._take(batch, watermark, find=True)
+
+    def load(self, batch: Any, watermark: int | None = None) -> None:
+        """`push` for events whose matches were delivered before: fills the state without enumerating. O(events).
+
+        Only DISTINCT patterns and corrections look at the matches all the same: what is alive depends on them. The
+        matches that are not looked for are not counted in `stats()` either.
+        """
+        for _ in self._take(batch, watermark, find=False):
+            pass
+
+    def _take(self, batch: Any, watermark: int | None, *, find: bool) -> pa.RecordBatchReader:
         self._check_usable()
         streams = read_batch(self.plan, batch)
         signed = any(stream.signs is not None for stream in streams.values())
@@ -121,7 +133,7 @@ class Engine:
         schema = self._output.signed_schema if signed else self._output.schema
         self._open = True
         self._pushes += 1
-        generator = self._apply(parts, deletions, signed, watermark)
+        generator = self._apply(parts, deletions, signed, watermark, find=find or signed or self._alive is not None)
         return pa.RecordBatchReader.from_batches(schema, generator)
 
     def _check_usable(self) -> None:
@@ -158,17 +170,21 @@ class Engine:
         deletions: dict[str, np.ndarray],
         signed: bool,
         watermark: int | None,
+        *,
+        find: bool,
     ) -> Iterator[Any]:
         """Apply the batch as its matches are read; the engine is broken if that ends half-way."""
         try:
             self._broken = True
-            yield from self._change(parts, deletions, signed)
+            yield from self._change(parts, deletions, signed, find=find)
             self._advance(watermark)
             self._broken = False
         finally:
             self._open = False
 
-    def _change(self, parts: dict[str, Selection], deletions: dict[str, np.ndarray], signed: bool) -> Iterator[Any]:
+    def _change(
+        self, parts: dict[str, Selection], deletions: dict[str, np.ndarray], signed: bool, *, find: bool
+    ) -> Iterator[Any]:
         """Delete, then insert leaf by leaf."""
         if any(len(rows) for rows in deletions.values()):
             yield from self._delete(deletions)
@@ -180,6 +196,8 @@ class Engine:
                 continue
             rows = self._leaves[trigger.var].add(self.plan, events)
             self._chains.added(trigger.var, rows)
+            if not find:
+                continue
             for partial in self._matchers[trigger.var].matches(rows):
                 batch = self._emit(partial, 1 if signed else None)
                 if batch is not None:

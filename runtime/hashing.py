@@ -93,7 +93,9 @@ def _hash_text(array: Any) -> Lanes:
         active, at, left = active[more], at[more] + 8, left[more] - 8
     for row in long.tolist():
         text = padded[int(offsets[row]) - start : int(offsets[row + 1]) - start]
-        lanes[0][row], lanes[1][row] = np.frombuffer(hashlib.blake2b(text.tobytes(), digest_size=16).digest(), dtype="<u8")
+        lanes[0][row], lanes[1][row] = np.frombuffer(
+            hashlib.blake2b(text.tobytes(), digest_size=16).digest(), dtype="<u8"
+        )
     return lanes
 
 

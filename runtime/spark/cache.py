@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from cep.plan import Plan
 from runtime.spark.blobs import from_payload
-from runtime.spark.feed import blobs, gather, push
+from runtime.spark.feed import blobs, gather, load, push
 
 IDLE = 900.0
 """Seconds after which an engine of another job is given up: its query was stopped, or moved to other workers."""
@@ -92,12 +92,10 @@ class LocalEngines:
         cached = _ENGINES.pop(key)  # nobody must find it half-way
         if self._decoded is None or self._decoded[0] != token:
             self._decoded = token, gather(from_payload(payload), self._times)
-        matches = push(cached.engine, cached.plan, self._decoded[1], watermark)
         if emit:
-            yield from blobs(matches)
+            yield from blobs(push(cached.engine, cached.plan, self._decoded[1], watermark))
         else:
-            for _ in matches:
-                pass  # of a batch that is done
+            load(cached.engine, cached.plan, self._decoded[1], watermark)
         cached.position = Position(cached.position.since, number + 1, token)
         cached.used = time.monotonic()
         _ENGINES[key] = cached

@@ -63,6 +63,13 @@ def push(engine: Any, plan: Plan, tables: Mapping[str, pa.Table], watermark: int
         yield from engine.push(events, watermark)
 
 
+def load(engine: Any, plan: Plan, tables: Mapping[str, pa.Table], watermark: int | None) -> None:
+    """`push` for a batch whose matches were delivered before."""
+    events = events_of(plan, tables)
+    if events:
+        engine.load(events, watermark)
+
+
 def blobs(matches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
     """Matches as blobs of bounded size, each with its number of rows."""
     gathered: list[pa.RecordBatch] = []

@@ -19,7 +19,7 @@ from cep.compiler.pipeline import compile_source
 from cep.source import Source
 from runtime import BatchError, Engine, reference
 from tests.oracle.sql import Database
-from tests.runtime.support import SECOND, fields, ids, push, rows_of
+from tests.runtime.support import SECOND, batch, fields, ids, push, rows_of
 
 STREAM = "STREAM T (ts TIMESTAMP, k INT, x INT) TIMESTAMP BY ts;"
 TEXTS = {
@@ -63,6 +63,7 @@ class History(RuleBasedStateMachine):
         self.events = self.late = 0
         self.watermark: int | None = None
         self.deleted = False
+        self.log: list[tuple[dict[str, Any], int | None]] = []
 
     def expected(self, events: list[Row]) -> Counter[tuple[Any, ...]]:
         want = Counter(reference.matches(self.pattern, {"T": events}))
@@ -83,6 +84,7 @@ class History(RuleBasedStateMachine):
         watermark = None if behind is None or newest is None else newest - behind * SECOND // 2
         kept = self.in_time(rows)
         self.out += push(self.engine, rows, watermark)
+        self.log.append(({"T": batch(self.plan, "T", rows, None)}, watermark))
         self.alive += kept
         self.events += len(rows)
         self.late += len(rows) - len(kept)
@@ -91,6 +93,7 @@ class History(RuleBasedStateMachine):
     @rule(time=st.integers(0, 26))
     def only_time(self, time: int) -> None:
         assert rows_of(self.engine.push({}, time * SECOND // 2).read_all()) == []
+        self.log.append(({}, time * SECOND // 2))
         self.advance(time * SECOND // 2)
 
     @precondition(lambda self: getattr(self, "alive", None))
@@ -98,15 +101,17 @@ class History(RuleBasedStateMachine):
     def correct(self, data: st.DataObject, rows: list[Row]) -> None:
         places = data.draw(st.lists(st.integers(0, len(self.alive) - 1), max_size=4, unique=True))
         gone = [self.alive[i] for i in places]
-        batch = data.draw(st.permutations([(row, -1) for row in gone] + [(row, 1) for row in rows]))
+        signed = data.draw(st.permutations([(row, -1) for row in gone] + [(row, 1) for row in rows]))
+        changed, signs = [row for row, _ in signed], [sign for _, sign in signed]
         in_time = self.in_time(gone)
-        self.out += push(self.engine, [row for row, _ in batch], signs=[sign for _, sign in batch])
+        self.out += push(self.engine, changed, signs=signs)
+        self.log.append(({"T": batch(self.plan, "T", changed, signs)}, None))
         for row in in_time:
             self.alive.remove(row)
         kept = self.in_time(rows)
         self.alive += kept
-        self.events += len(batch)
-        self.late += len(batch) - len(in_time) - len(kept)
+        self.events += len(signed)
+        self.late += len(signed) - len(in_time) - len(kept)
         self.deleted |= bool(in_time)
 
     @rule(row=EVENTS)
@@ -122,6 +127,7 @@ class History(RuleBasedStateMachine):
             assert (self.engine.snapshot(), self.engine.stats()) == before
         else:
             assert push(self.engine, [row], signs=[-1]) == []
+            self.log.append(({"T": batch(self.plan, "T", [row], [-1])}, None))
             self.events += 1
 
     @rule()
@@ -130,6 +136,17 @@ class History(RuleBasedStateMachine):
         self.engine = Engine.restore(self.plan, self.engine.snapshot())
         after = self.engine.stats()
         for name in ("events", "matches", "late", "expired", "watermark", "tuples", "distinct"):
+            assert before[name] == after[name], name
+
+    @rule()
+    def load(self) -> None:
+        """As after a crash: a new engine is filled from the log, and goes on where the old one was."""
+        before = self.engine.stats()
+        self.engine = Engine(self.plan, chunk=5)
+        for events, watermark in self.log:
+            self.engine.load(events, watermark)
+        after = self.engine.stats()
+        for name in ("events", "late", "expired", "watermark", "distinct"):
             assert before[name] == after[name], name
 
     @rule()
