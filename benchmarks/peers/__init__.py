@@ -1,0 +1,1 @@
+"""Our engine against the engines people use today: `python -m benchmarks.peers`."""

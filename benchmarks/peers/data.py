@@ -1,0 +1,52 @@
+"""A workload's events as files: Parquet by stream for Python, one CSV in order of arrival for Java.
+
+The CSV begins with a line for each stream (`name,column:type,...`) and an empty line; each event is the number of its
+stream and its values. Timestamps are milliseconds there: all times in the workloads are whole seconds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from benchmarks.workloads import Workload
+
+CSV = "events.csv"
+_TYPES = {pa.int64(): "long", pa.float64(): "double", pa.string(): "string"}
+
+
+def write(workload: Workload, directory: Path) -> None:
+    """All files of a workload."""
+    data = workload.data()
+    for name, table in data.items():
+        pq.write_table(table, directory / f"{name}.parquet")
+    heads = []
+    lines: list[pa.Array] = []
+    arrivals = []
+    for number, (name, table) in enumerate(data.items()):
+        columns = [column for column in table.column_names if column != "_arrival"]
+        values = [_plain(table[column]) for column in columns]
+        heads.append(",".join([name, *(f"{c}:{_TYPES[v.type]}" for c, v in zip(columns, values, strict=True))]))
+        texts = [pc.cast(value, pa.string()) for value in values]
+        lines.append(pc.binary_join_element_wise(str(number), *texts, ","))
+        arrivals.append(table["_arrival"].to_numpy() if "_arrival" in table.column_names else np.arange(len(table)))
+    order = np.argsort(np.concatenate(arrivals), kind="stable")
+    events = pa.chunked_array([chunk for line in lines for chunk in line.chunks]).take(pa.array(order))
+    with (directory / CSV).open("w", encoding="utf-8") as file:
+        file.write("\n".join(heads) + "\n\n")
+        file.writelines(f"{line}\n" for line in events.to_pylist())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_timestamp(column.type):
+        return pc.divide(column.cast(pa.int64()), 1000)
+    return column
+
+
+def read(directory: Path) -> dict[str, pa.Table]:
+    """The streams, in memory."""
+    return {path.stem: pq.read_table(path).combine_chunks() for path in sorted(directory.glob("*.parquet"))}
