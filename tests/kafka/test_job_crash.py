@@ -69,6 +69,21 @@ class Driver:
         return what
 
 
+@pytest.fixture
+def start():
+    """Starts drivers; whatever is left of them when the test ends is killed."""
+    started: list[Driver] = []
+
+    def driver(arguments: list[str], log: Path, checkpoint: Path) -> Driver:
+        started.append(Driver(arguments, log, checkpoint))
+        return started[-1]
+
+    yield driver
+    for left in started:
+        if left.process.poll() is None:
+            left.kill(random.Random(0))
+
+
 def in_order(messages) -> bool:
     """Whether the matches of each key are in the order of their ends."""
     newest: dict[bytes, int] = {}
@@ -96,7 +111,7 @@ def kafka():
 
 
 def test_killed_ten_times_and_the_broker_once_every_alert_is_there_once(
-    kafka, config, topic, send, committed, tmp_path
+    kafka, config, topic, send, committed, start, tmp_path
 ):
     seed = random.randrange(1 << 30)
     chance = random.Random(seed)
@@ -111,7 +126,7 @@ def test_killed_ten_times_and_the_broker_once_every_alert_is_there_once(
     kills: Counter[str] = Counter()
     restarted = False
     while kills.total() < KILLS:
-        driver = Driver(arguments, tmp_path / f"{kills.total()}.log", checkpoint)
+        driver = start(arguments, tmp_path / f"{kills.total()}.log", checkpoint)
         if kills.total() % 2:
             time.sleep(chance.uniform(3, 15))  # into the start, or the repetition of the batch that was cut off
         elif driver.works():
@@ -125,7 +140,7 @@ def test_killed_ten_times_and_the_broker_once_every_alert_is_there_once(
             time.sleep(chance.uniform(0, 4))
         assert driver.process.poll() != 0, f"done after {kills.total()} kills: more batches are needed (seed {seed})"
         kills[driver.kill(chance)] += 1
-    last = Driver(arguments, tmp_path / "last.log", checkpoint)
+    last = start(arguments, tmp_path / "last.log", checkpoint)
     assert last.process.wait(1800) == 0, last.words[-2000:]
 
     expected = replayed(pattern, file)
@@ -134,7 +149,7 @@ def test_killed_ten_times_and_the_broker_once_every_alert_is_there_once(
     assert restarted
 
 
-def test_of_two_drivers_the_older_one_is_fenced_and_says_so(kafka, topic, send, committed, tmp_path):
+def test_of_two_drivers_the_older_one_is_fenced_and_says_so(kafka, topic, send, committed, start, tmp_path):
     pattern, checkpoint = tmp_path / "card.cep", tmp_path / "checkpoint"
     pattern.write_text(PATTERN)
     source, sink = topic(2), topic(2)
@@ -151,29 +166,25 @@ def test_of_two_drivers_the_older_one_is_fenced_and_says_so(kafka, topic, send, 
 
     feeder = threading.Thread(target=feed)
     feeder.start()
-    older = Driver(arguments, tmp_path / "older.log", checkpoint)
+    older = start(arguments, tmp_path / "older.log", checkpoint)
     newer: list[Driver] = []
     try:
         assert older.works(), older.words[-2000:]
-        newer.append(Driver(arguments, tmp_path / "newer.log", checkpoint))
+        newer.append(start(arguments, tmp_path / "newer.log", checkpoint))
         assert older.process.wait(PATIENCE) == 2, older.words[-2000:]
         # Both may have begun the same batch: then Spark stops the newer one as well, and it is started again.
         while not newer[-1].works():
             assert "another job is running with the same checkpoint" in newer[-1].words
             assert len(newer) < 3
-            newer.append(Driver(arguments, tmp_path / f"newer-{len(newer)}.log", checkpoint))
+            newer.append(start(arguments, tmp_path / f"newer-{len(newer)}.log", checkpoint))
     finally:
         enough.set()
         feeder.join()
-        for driver in (older, *newer):
-            for pid in (driver.process.pid, *descendants(driver.process.pid)):
-                if driver.process.poll() is None:
-                    kill(pid)
-            driver.process.wait()
+    newer[-1].kill(random.Random(0))
     (said,) = [line for line in older.words.splitlines() if line.lower().startswith("error")]
     assert "was taken over by a newer publisher" in said or "another job is running with the same checkpoint" in said
 
-    last = Driver([*arguments, "--once"], tmp_path / "last.log", checkpoint)
+    last = start([*arguments, "--once"], tmp_path / "last.log", checkpoint)
     assert last.process.wait(PATIENCE) == 0, last.words[-2000:]
     expected = replayed(pattern, write_jsonl(tmp_path / "events.jsonl", sent))
     assert expected

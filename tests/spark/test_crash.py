@@ -60,8 +60,13 @@ def command(tmp_path: Path) -> subprocess.Popen[bytes]:
             "--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint"), "--once",
             "--max-files", "1", "--buckets", "2", "--master", "local[2]", "--conf", "spark.driver.memory=2g",
         ],
-        cwd=ROOT, stderr=subprocess.DEVNULL,
+        cwd=ROOT, stderr=(tmp_path / "log").open("wb"),
     )  # fmt: skip
+
+
+def words(tmp_path: Path) -> str:
+    """What the job said last."""
+    return (tmp_path / "log").read_text(errors="replace")[-2000:]
 
 
 def kill(process: int) -> None:
@@ -86,7 +91,7 @@ def test_every_match_exactly_once_whatever_is_killed(tmp_path: Path) -> None:
                 break
             time.sleep(0.2)
         if job.poll() is not None:
-            assert job.returncode == 0
+            assert job.returncode == 0, words(tmp_path)
             break
         time.sleep(rng.uniform(0, 6))
         children = descendants(job.pid)
@@ -107,7 +112,7 @@ def test_every_match_exactly_once_whatever_is_killed(tmp_path: Path) -> None:
             kill(pid)
         job.wait()
     job = command(tmp_path)
-    assert job.wait(1800) == 0
+    assert job.wait(1800) == 0, words(tmp_path)
     found = lines_in(tmp_path / "out")
     wanted = expected(compiled(PATTERN), {"Trans": events})
     assert found == wanted, f"{len(found - wanted)} too many, {len(wanted - found)} missing; kills: {kills}"
