@@ -104,7 +104,67 @@ def kafka(results: dict[str, Any]) -> str:
     return "\n\n".join([text, *(f"Not measured: {reason}." for reason in reasons)])
 
 
-TABLES: dict[str, Callable[[dict[str, Any]], str]] = {"engine": engine, "spark": spark, "kafka": kafka}
+def peers(results: dict[str, Any]) -> str:
+    """`benchmarks.peers`: one line for each workload, one column for each engine that ran; notes and plots below."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in results["results"]:
+        rows.setdefault(row["workload"], {})[row["engine"]] = row
+    engines = list(dict.fromkeys(r["engine"] for r in results["results"] if "mark" not in r or "over" in r))
+    notes: dict[str, int] = {}
+    lines: list[Row] = []
+    for name, cells in rows.items():
+        done = [row for row in cells.values() if row.get("finished")]
+        stream = next(iter(cells.values()))["stream"]
+        matches = f"{done[0]['matches']:,}" if done else ""
+        lines.append([name, f"{stream:,}", matches, *(peer_cell(cells.get(e), done, notes) for e in engines)])
+    left_out = {r["engine"]: r["mark"] for r in results["results"] if r["engine"] not in engines}
+    versions = ", ".join(f"{name.capitalize()} {number}" for name, number in results["versions"].items())
+    explained = [
+        table(" | ".join(["workload", ">events", ">matches", *(f">{e}" for e in engines)]), lines),
+        LEGEND.format(**results),
+        *(f"[{number}] {note}." for note, number in notes.items()),
+        *(f"{engine}: {mark}." for engine, mark in left_out.items()),
+        f"{versions}.",
+        *(f"![{text}](assets/benchmarks/{file}.svg)" for file, text in PLOTS.items()),
+    ]
+    return "\n\n".join(explained)
+
+
+LEGEND = """\
+Seconds to deliver all matches and, in brackets, MiB of memory; the best of each in bold. `>` is over the cap of {cap:g}
+s ({memory:g} GB a process), with the share of the matches that had come by then; `*` was not run: it was over the cap
+on an easier workload. Numbers in square brackets are reasons, given below."""
+PLOTS = {
+    "time": "Seconds to deliver all matches, by workload and engine",
+    "memory": "Peak memory, by workload and engine",
+    "window": "Events a second as the window grows from a minute to a day",
+    "matches": "Seconds to deliver as the number of matches grows",
+}
+
+
+def peer_cell(row: dict[str, Any] | None, done: list[dict[str, Any]], notes: dict[str, int]) -> str:
+    """What the table says of one engine on one workload; reasons are numbered in `notes`."""
+    if row is None:
+        return ""
+    if "over" in row:
+        if "mark" in row:
+            return f"{row['over']}*"
+        share = row.get("matches", 0) / max(1, done[0]["matches"]) if done else 0
+        return f"{row['over']} ({share:.0%})" if share >= 0.005 else row["over"]
+    if reason := row.get("mark") or (f"failed: {row['failed']}" if "failed" in row else None):
+        return f"[{notes.setdefault(reason, len(notes) + 1)}]"
+    seconds, memory = f"{row['seconds']:.3g}", f"{row['peak_rss_bytes'] / 2**20:,.0f}"
+    fastest = row["seconds"] == min(r["seconds"] for r in done)
+    smallest = row["peak_rss_bytes"] == min(r["peak_rss_bytes"] for r in done)
+    return f"{f'**{seconds}**' if fastest else seconds} ({f'**{memory}**' if smallest else memory})"
+
+
+TABLES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "engine": engine,
+    "peers": peers,
+    "spark": spark,
+    "kafka": kafka,
+}
 
 
 def machine(facts: dict[str, Any]) -> str:
@@ -146,6 +206,10 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{options.page.name} does not show the results: run python -m benchmarks.report")
         return int(now != page)
     options.page.write_text(now, encoding="utf-8")
+    if (path := options.results / "peers.json").exists():
+        from benchmarks.peers.plots import draw  # only who writes needs to be able to draw
+
+        draw(json.loads(path.read_text(encoding="utf-8")), options.page.parent / "assets" / "benchmarks")
     return 0
 
 

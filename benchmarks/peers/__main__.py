@@ -26,7 +26,7 @@ from benchmarks.peers import data, java
 from benchmarks.peers.suite import ENGINES, Entry, suite
 
 RESULTS = Path(__file__).parent.parent / "results"
-START_UP = 90
+START_UP = 150
 """Seconds that a process may take to load everything, before and after the clock."""
 OUT_OF_MEMORY = "out of memory"
 

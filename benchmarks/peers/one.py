@@ -63,7 +63,7 @@ def run_incremental(workload: Workload, tally: Tally) -> float:
         for name, table in streams.items():
             connection.register(name, table.slice(0, lengths[name]))
         now = Tally(tally.column)
-        for batch in connection.sql(workload.sql).fetch_arrow_reader(1 << 16):
+        for batch in connection.sql(workload.sql).to_arrow_reader(1 << 16):
             now(batch)
         tally.matches += now.matches - before[0]
         tally.checksum += now.checksum - before[1]
