@@ -3,6 +3,7 @@ package peers;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Locale;
 
 /**
  * The listener's side: how many events were taken, how many matches came, and the sum of one of their fields.
@@ -39,13 +40,11 @@ public final class Tally {
     }
 
     /** Events given to the engine so far. */
-    @SuppressWarnings("NonAtomicOperationOnVolatileField")
     public void taken(long count) {
         taken = count;
     }
 
     /** Matches delivered, and the sum of their checked field. */
-    @SuppressWarnings("NonAtomicOperationOnVolatileField")
     public void delivered(long count, long sum) {
         matches += count;
         checksum += sum;
@@ -62,10 +61,9 @@ public final class Tally {
     }
 
     private synchronized void print(boolean finished, double seconds) {
-        System.out.printf(
-                java.util.Locale.ROOT,
-                "{\"finished\": %b, \"events\": %d, \"matches\": %d, \"checksum\": %d, \"seconds\": %.6f, \"peak_rss_bytes\": %d}%n",
-                finished, taken, matches, checksum, seconds, peak());
+        String shape = "{'finished': %b, 'events': %d, 'matches': %d, 'checksum': %d, 'seconds': %.6f, 'peak_rss_bytes': %d}";
+        System.out.println(String.format(
+                Locale.ROOT, shape.replace('\'', '"'), finished, taken, matches, checksum, seconds, peak()));
         System.out.flush();
     }
 

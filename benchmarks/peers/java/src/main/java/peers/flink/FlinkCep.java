@@ -3,7 +3,7 @@ package peers.flink;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
-import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.cep.CEP;
 import org.apache.flink.cep.functions.PatternProcessFunction;
 import org.apache.flink.configuration.Configuration;
@@ -42,18 +42,16 @@ public final class FlinkCep implements Engine {
         field = chosen.field();
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.createLocalEnvironment(1, new Configuration());
         environment.getConfig().enableObjectReuse();
-        DataStream<Event> stream = environment.addSource(new FromMemory(), "memory", org.apache.flink.api.common.typeinfo.TypeInformation.of(Event.class)).filter(chosen.needed());
+        DataStream<Event> stream = environment
+                .addSource(new FromMemory(), "memory", TypeInformation.of(Event.class))
+                .filter(chosen.needed());
         if (chosen.key() != null) {
-            stream = keyed(stream, chosen);
+            stream = stream.keyBy(chosen.key());
         }
         SingleOutputStreamOperator<Long> found =
                 CEP.pattern(stream, chosen.pattern()).process(new Checked(chosen.checked()));
         found.addSink(new Listener());
         environment.execute();
-    }
-
-    private static <K> DataStream<Event> keyed(DataStream<Event> stream, Patterns chosen) {
-        return stream.keyBy(chosen.key());
     }
 
     /** All events, in order of arrival. */
@@ -97,9 +95,6 @@ public final class FlinkCep implements Engine {
 
     /** Counts. */
     public static final class Listener extends RichSinkFunction<Long> {
-        @Override
-        public void open(OpenContext context) {}
-
         @Override
         public void invoke(Long value, Context context) {
             listener.delivered(1, value);

@@ -1,6 +1,7 @@
 package peers.flink;
 
 import java.time.Duration;
+import java.util.function.ToLongFunction;
 import org.apache.flink.api.common.functions.FilterFunction;
 import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.cep.pattern.Pattern;
@@ -21,7 +22,7 @@ record Patterns(
         FilterFunction<Event> needed,
         KeySelector<Event, ?> key,
         String checked,
-        java.util.function.ToLongFunction<Event> field) {
+        ToLongFunction<Event> field) {
 
     static Patterns of(String name, long within) {
         Duration window = Duration.ofMillis(within);

@@ -16,13 +16,7 @@ public final class Siddhi implements Engine {
     @Override
     public void run(Data data, String query, String check, Tally tally) throws Exception {
         SiddhiAppRuntime runtime = new SiddhiManager().createSiddhiAppRuntime("@app:playback\n" + schemas(data) + query);
-        int place = -1;
-        for (int i = 0; i < runtime.getStreamDefinitionMap().get("Out").getAttributeList().size(); i++) {
-            if (runtime.getStreamDefinitionMap().get("Out").getAttributeList().get(i).getName().equals(check)) {
-                place = i;
-            }
-        }
-        int checked = place;
+        int checked = runtime.getStreamDefinitionMap().get("Out").getAttributePosition(check);
         runtime.addCallback("Out", new StreamCallback() {
             @Override
             public void receive(Event[] found) {
