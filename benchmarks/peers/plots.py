@@ -35,14 +35,13 @@ def draw(results: dict[str, Any], directory: Path) -> None:
     _dots(rows, lambda row: row.get("peak_rss_bytes", 0) / 2**20, label, directory / "memory.svg")
     _curves(
         [row for row in rows if row["group"] == "window"],
-        (lambda row: row["size"], lambda row: row["stream"] / row["seconds"]),
+        (lambda row: row["size"], lambda row: row.get("events", row["stream"]) / row["seconds"]),
         ("window, seconds", "events a second"),
         directory / "window.svg",
     )
-    counts = {row["workload"]: row["matches"] for row in rows if row.get("finished")}
     _curves(
-        [row for row in rows if row["group"] == "matches" and row["workload"] in counts],
-        (lambda row: counts[row["workload"]], lambda row: row["seconds"]),
+        [row for row in rows if row["group"] == "matches"],
+        (lambda row: row["matches"], lambda row: row["seconds"]),
         ("matches of 200,000 events", "seconds to deliver them"),
         directory / "matches.svg",
     )
@@ -54,9 +53,10 @@ def _dots(rows: list[Row], value: Callable[[Row], float], label: str, path: Path
 
     names = list(dict.fromkeys(row["workload"] for row in rows))
     sides = [[n for n in names if not n.startswith("Q")], [n for n in names if n.startswith("Q")]]
-    height = 1.2 + 0.2 * max(1, *(len(side) for side in sides))
-    figure, axes = plt.subplots(1, 2, figsize=(10, height), sharex=True)
-    for axis, side in zip(axes, sides, strict=True):
+    sides = [side for side in sides if side]
+    height = 1.2 + 0.2 * max(len(side) for side in sides)
+    figure, axes = plt.subplots(1, len(sides), figsize=(10, height), sharex=True, squeeze=False)
+    for axis, side in zip(axes[0], sides, strict=True):
         for engine in ENGINES:
             colour, marker = _STYLE[engine]
             for full in (True, False):
@@ -75,31 +75,36 @@ def _dots(rows: list[Row], value: Callable[[Row], float], label: str, path: Path
         axis.set_ylim(len(side) - 0.5, -0.5)
         axis.set_xscale("log")
         axis.set_xlabel(label)
-    _legend(figure, rows)
+    _legend(figure, rows, 8, 0.95)
     _save(figure, path)
 
 
 def _curves(
     rows: list[Row], axes: tuple[Callable[[Row], float], Callable[[Row], float]], labels: tuple[str, str], path: Path
 ) -> None:
-    """One curve for each engine, over the runs that it finished."""
+    """One curve for each engine, over the runs that it finished; hollow where it was stopped, as far as it had come."""
     from matplotlib import pyplot as plt
 
     figure, axis = plt.subplots(figsize=(6, 3.6))
     for engine in ENGINES:
         colour, marker = _STYLE[engine]
-        points = sorted((axes[0](r), axes[1](r)) for r in rows if r["engine"] == engine and r.get("finished"))
+        mine = [row for row in rows if row["engine"] == engine and "matches" in row]
+        points = sorted((axes[0](row), axes[1](row)) for row in mine if row["finished"])
+        reached = [(axes[0](row), axes[1](row)) for row in mine if not row["finished"]]
         if points:
             axis.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=4, linewidth=1)
+        if reached:
+            across, up = zip(*reached, strict=True)
+            axis.scatter(across, up, s=16, marker=marker, edgecolors=colour, facecolors="none")
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel(labels[0])
     axis.set_ylabel(labels[1])
-    _legend(figure, rows)
+    _legend(figure, rows, 4, 0.88)
     _save(figure, path)
 
 
-def _legend(figure: Any, rows: list[Row]) -> None:
+def _legend(figure: Any, rows: list[Row], columns: int, top: float) -> None:
     from matplotlib.lines import Line2D
 
     present = [engine for engine in ENGINES if any(r["engine"] == engine and "seconds" in r for r in rows)]
@@ -107,8 +112,8 @@ def _legend(figure: Any, rows: list[Row]) -> None:
         Line2D([], [], color=_STYLE[engine][0], marker=_STYLE[engine][1], linestyle="", markersize=5, label=engine)
         for engine in present
     ]
-    figure.legend(handles=handles, loc="upper center", ncols=min(8, len(handles)))
-    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    figure.legend(handles=handles, loc="upper center", ncols=min(columns, len(handles)))
+    figure.tight_layout(rect=(0, 0, 1, top))
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -166,6 +166,7 @@ def _others(scale: float) -> tuple[Entry, ...]:
 
 _SIZES = {"Q1": 12_000, "Q2": 12_000, "Q3": 2_700, "Q4": 2_700, "Q7": 2_700, "Q10": 2_700}
 _SAME_JOIN = {"Q7": "Q4", "Q10": "Q4", "Q8": "Q5", "Q11": "Q5", "Q9": "Q6", "Q12": "Q6"}
+_FEWER_MATCHES = {"Q3": "Q1", "Q4": "Q1", "Q5": "Q4", "Q6": "Q4"}
 
 
 def _thesis(scale: float) -> tuple[Entry, ...]:
@@ -173,9 +174,10 @@ def _thesis(scale: float) -> tuple[Entry, ...]:
         events = _sized(_SIZES.get(query, 21_000) * times, scale)
         made = thesis(query, events, ordered=ordered, batch=max(1, events // 20))
         asked = queries.relations(made.sql, query, ordered=ordered)
-        easier = query if times > 1 or (not ordered and query not in _SAME_JOIN) else _SAME_JOIN.get(query)
-        if easier and query in _SAME_JOIN and not ordered:
-            easier += " random order"
+        if query in _SAME_JOIN:
+            easier: str | None = _SAME_JOIN[query] + ("" if ordered else " random order")
+        else:
+            easier = _FEWER_MATCHES.get(query) if ordered and times == 1 else query
         name = made.name + (f" ×{times}" if times > 1 else "")
         workload = Workload(name, made.pattern, made.sql, made.data, made.batch, check=made.check)
         distinct = "DISTINCT" in made.sql
