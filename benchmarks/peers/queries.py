@@ -18,7 +18,7 @@ from itertools import combinations, pairwise
 SQL_MATCH_RECOGNIZE = "cannot express: MATCH_RECOGNIZE has no combinations, one row is in one match for each start"
 ANY_ORDER = "cannot express: a pattern has an order"
 DISTINCT = "cannot express: DISTINCT"
-AGAIN = " over the whole stream, a row comes again with the next delivery"
+AGAIN = " holds within one delivery, a row comes again with the next"
 ONLY_ORDERED = "not separate: a join already in esper"
 _OUT = "@name('out') @EventRepresentation(objectarray)\n"
 

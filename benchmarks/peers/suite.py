@@ -157,7 +157,7 @@ def _others(scale: float) -> tuple[Entry, ...]:
                 "esper-join": queries.ONLY_ORDERED,
                 "flink-cep": queries.ANY_ORDER + ", and no DISTINCT",
                 "flink-sql": queries.SQL_MATCH_RECOGNIZE,
-                "siddhi": queries.DISTINCT + queries.AGAIN,
+                "siddhi": queries.DISTINCT,
                 "spark-join": SPARK_EQUALITY,
             },
         ),
@@ -191,7 +191,7 @@ def _thesis(scale: float) -> tuple[Entry, ...]:
             asked = {}
         marks = {
             "esper": queries.DISTINCT + queries.AGAIN,
-            "siddhi": queries.DISTINCT + queries.AGAIN,
+            "siddhi": queries.DISTINCT,
             "esper-join": queries.ONLY_ORDERED,
             "flink-cep": reason,
             "flink-sql": queries.SQL_MATCH_RECOGNIZE,
