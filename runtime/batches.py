@@ -92,6 +92,8 @@ def _fit(array: Any, type_: Type, name: str) -> Any:
     wanted = ARROW_TYPES[type_]
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
+    if array.type == wanted:
+        return as_computed(array)
     actual = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     fits = actual == wanted or pa.types.is_null(actual)
     if type_ is Type.TIMESTAMP:

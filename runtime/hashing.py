@@ -47,16 +47,17 @@ def hash_array(array: Any) -> Lanes:
 
     Numbers are their own bits in both lanes: it is `combine` that mixes them, each lane in its own way.
     """
-    if pa.types.is_dictionary(array.type):
+    kind = array.type
+    if pa.types.is_dictionary(kind):
         if not len(array.dictionary):
             return _with_nulls(array, (np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)))
         lanes = _hash_text(array.dictionary)
         indices = pc.fill_null(array.indices, 0) if array.null_count else array.indices
         codes = indices.to_numpy(zero_copy_only=False)
         return _with_nulls(array, (lanes[0][codes], lanes[1][codes]))
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return hash_array(array.dictionary_encode())
-    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type) or pa.types.is_boolean(array.type):
+    if not (pa.types.is_int64(kind) or pa.types.is_float64(kind)):  # times and truth values
         array = array.cast(pa.int64())
     numbers = pc.fill_null(array, 0) if array.null_count else array
     bits = numbers.to_numpy(zero_copy_only=False).view(np.uint64)
@@ -101,14 +102,15 @@ def _hash_text(array: Any) -> Lanes:
 
 def combine(start: tuple[int, int], columns: list[Lanes], length: int) -> Lanes:
     """One fingerprint per row from its columns' lanes, in order: position matters."""
-    lanes = []
+    both = np.empty((2, length), dtype=np.uint64)
     for lane in (0, 1):
-        result = mix(np.full(length, start[lane], dtype=np.uint64))
-        for column in columns:
-            result ^= column[lane]
-            mix(result)
-        lanes.append(result)
-    return lanes[0], lanes[1]
+        both[lane] = start[lane]
+    mix(both)
+    for column in columns:
+        for lane in (0, 1):
+            both[lane] ^= column[lane]
+        mix(both)
+    return both[0], both[1]
 
 
 def with_ordinal(lanes: Lanes, ordinal: np.ndarray) -> Lanes:

@@ -29,13 +29,12 @@ class KeySpace:
         """The number of each value; new values get new numbers. One hash probe per row, one dict probe per value."""
         encoded = array.dictionary_encode()
         numbers = self._numbers
-        known = numbers.get
-        codes = []
-        for value in encoded.dictionary.to_pylist():
-            number = known(value)
-            if number is None:
-                number = numbers[value] = len(numbers)
-            codes.append(number)
+        values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
+        codes = list(map(numbers.get, values))
+        if None in codes:
+            for place, number in enumerate(codes):
+                if number is None:
+                    codes[place] = numbers[values[place]] = len(numbers)
         result: np.ndarray = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
         return result
 
