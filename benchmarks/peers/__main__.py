@@ -37,17 +37,17 @@ def measure(command: list[str], cap: float, memory: float) -> dict[str, Any]:
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(command, stdout=out, stderr=err, env=environment, start_new_session=True)
         deadline = time.monotonic() + cap + START_UP
-        stopped: dict[str, Any] | None = None
-        while process.poll() is None:
-            if resident(process.pid) > (memory + 1) * 2**30:
-                stopped = {"failed": f"{OUT_OF_MEMORY} ({memory:g} GB)"}
-            elif time.monotonic() > deadline:
-                stopped = {"finished": False, "seconds": cap}
-            if stopped is not None:
-                os.killpg(process.pid, signal.SIGKILL)  # what it has started ends with it
+        try:
+            while process.poll() is None:
+                if resident(process.pid) > (memory + 1) * 2**30:
+                    return {"failed": f"{OUT_OF_MEMORY} ({memory:g} GB)"}
+                if time.monotonic() > deadline:
+                    return {"finished": False, "seconds": cap}
+                time.sleep(0.05)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # what it has started ends with it, also when we are stopped
                 process.wait()
-                return stopped
-            time.sleep(0.05)
         out.seek(0)
         err.seek(0)
         lines = [line for line in out.read().splitlines() if line.startswith("{")]
@@ -190,6 +190,7 @@ def main() -> None:
         if reason := java.missing():
             sys.exit(f"{reason}. Without them: --engines cep duckdb duckdb-incremental")
         java.build()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     rows = compare(entries, engines, options)
     if different := disagreements(rows):
         sys.exit("the engines disagree on\n" + "\n".join(different))

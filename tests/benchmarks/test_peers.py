@@ -154,7 +154,7 @@ def test_an_unknown_workload_is_an_error_that_names_the_others():
 def test_every_engine_finds_the_same_matches(tmp_path):
     file = tmp_path / "peers.json"
     names = ["W1 dense", "W1 10 % disorder", "Rising amounts", "SEQ of 5", "AND of 4 streams"]
-    names += ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q12", "Q3 random order", "Q5 random order"]
+    names += ["Q2", "Q6", "Q5 random order"]
     engines = [engine for engine in ENGINES if engine != "spark-join"]
     options = ["--scale", "0.01", "--cap", "120", "--json", str(file), "--engines", *engines, "--only", *names]
     command = [sys.executable, "-m", "benchmarks.peers", *options]
