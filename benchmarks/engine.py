@@ -70,7 +70,7 @@ def run_duckdb(workload: Workload, threads: int, listener: Listener = counted) -
     base = peak()
     matches = 0
     started = time.perf_counter()
-    reader = connection.sql(workload.sql).fetch_arrow_reader(1 << 16)  # a relation is read as it is computed
+    reader = connection.sql(workload.sql).to_arrow_reader(1 << 16)  # a relation is read as it is computed
     for batch in reader:
         matches += listener(batch)
     return measured_as(workload, matches, time.perf_counter() - started, base)

@@ -14,11 +14,11 @@ grouped by `key`, sorted by `sort` within a group), as one contiguous range per 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from cep.expr import Expr, columns, duration_text
+from cep.expr import Col, Expr, columns, duration_text
 from cep.hypergraph import TreeNode, Verdict
 from cep.model import Stream
 from cep.types import Type
@@ -185,6 +185,11 @@ class Plan:
         """A stream by name."""
         return next(stream for stream in self.streams if stream.name == name)
 
+    @property
+    def merges(self) -> bool:
+        """Whether several combinations of (different) events can make one tuple of a DISTINCT output."""
+        return self.distinct and merges(self.fields, self.leaves, self.keys, self.steps())
+
     def steps(self) -> tuple[Step, ...]:
         """All steps of all triggers, in every order."""
         return tuple(s for t in self.triggers for order in (t.steps, *t.alternatives) for s in order)
@@ -198,6 +203,20 @@ class Plan:
         if declared.time is not None:
             wanted.add(declared.time)
         return tuple((name, type_) for name, type_ in declared.columns if name in wanted)
+
+
+def merges(fields: Iterable[Field], leaves: Iterable[Leaf], keys: Iterable[Key], steps: Iterable[Step]) -> bool:
+    """Whether an output leaves something open: some attribute that is kept but not returned, itself or as its equal.
+
+    Where it does not, a tuple is one combination of events that differ, and DISTINCT needs no memory of tuples.
+    """
+    returned = {field.expr for field in fields if isinstance(field.expr, Col)}
+    for key in keys:
+        members = [expr for _, expr in key.members if isinstance(expr, Col)]
+        known = {expr.type for expr in members if expr in returned}  # equal values of two types can look different
+        returned |= {expr for expr in members if expr.type in known}
+    kept = {Col(leaf.var, name, type_) for leaf in leaves for name, type_ in leaf.columns}
+    return not kept <= returned or any(step.exists for step in steps)
 
 
 def _described(plan: Plan) -> Iterator[str]:

@@ -91,7 +91,7 @@ class Engine:
             for trigger in plan.triggers
         }
         self._output = Output(plan, self._leaves)
-        if plan.distinct:
+        if plan.merges:
             before = self._alive
             self._alive = Alive(plan, self._output)
             if before is not None:
@@ -207,7 +207,18 @@ class Engine:
     def _emit(self, partial: Partial, sign: int | None) -> Any | None:
         if self._alive is not None:
             return self._alive.admit(partial, sign)
-        return self._output.batch(partial, sign)
+        partial = self._once(partial)
+        return self._output.batch(partial, sign) if partial.size else None
+
+    def _once(self, partial: Partial) -> Partial:
+        """For DISTINCT: the matches without those of a second event of equal content, which make the same tuple."""
+        if not self.plan.distinct:
+            return partial
+        for var, leaf in self._leaves.items():
+            if leaf.has_twins:
+                partial = partial.flat()
+                partial = partial.take(leaf.is_first(partial.rows[var]))
+        return partial
 
     # --- corrections -----------------------------------------------------------------------------------------------
 
@@ -268,9 +279,10 @@ class Engine:
                 if self._alive is not None:
                     affected += self._alive.collect([partial])[1]
                     continue
-                batch = self._output.batch(partial, -1)
-                self.counters["matches"] -= batch.num_rows
-                yield batch
+                batch = self._emit(partial, -1)
+                if batch is not None:
+                    self.counters["matches"] -= batch.num_rows
+                    yield batch
             self._leaves[trigger.var].remove(self.plan, rows)
             self._chains.removed(trigger.var, rows)
         if self._alive is not None and affected:

@@ -53,6 +53,7 @@ class Leaf:
         "content",
         "gone",
         "has_null_time",
+        "has_twins",
         "ids",
         "indexes",
         "ordinals",
@@ -67,6 +68,8 @@ class Leaf:
         self.columns = {name: make_column(type_) for name, type_ in self.spec.columns}
         self.time = Growable(np.int64) if self.spec.time is not None else None
         self.has_null_time = False
+        self.has_twins = False
+        """Whether there may be two rows of equal content."""
         self.content = Growable(np.uint64)
         self.ids = Growable(hashing.BOTH_LANES)
         self.gone = Growable(np.bool_)
@@ -111,6 +114,7 @@ class Leaf:
             content = lanes[0]
             known = (self.content.view(), self.gone.view(), None if self.time is None else self.time.view())
             ids = hashing.both_lanes(hashing.with_ordinal(lanes, self.ordinals.assign(content, times, *known)))
+        self.has_twins |= bool((_first_lane(ids) != content).any())
         rows = np.arange(self.size, self.size + length)
         for name, column in self.columns.items():
             column.extend(events.column(name))
@@ -171,6 +175,10 @@ class Leaf:
             return column.values.at(rows)
         return self._compared[expr].at(rows)
 
+    def is_first(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows are the first of their content: those whose fingerprint is the plain one (ordinal 0)."""
+        return np.asarray(_first_lane(self.ids.at(rows)) == self.content.at(rows))
+
     def best_starts(self) -> np.ndarray:
         """The best start of every row; a row without children is its own."""
         if self.best is not None:
@@ -192,6 +200,11 @@ class Leaf:
         parts += [*self._keys.values(), *self._groups.values(), *self._compared.values(), *self.indexes.values()]
         parts += [part for part in (self.time, self.best) if part is not None]
         return sum(part.nbytes for part in parts)
+
+
+def _first_lane(ids: np.ndarray) -> np.ndarray:
+    lanes: np.ndarray = ids.view(np.uint64)[::2]
+    return lanes
 
 
 def _is_number(expr: Expr) -> bool:

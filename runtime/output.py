@@ -56,8 +56,9 @@ class Output:
 
     def batch(self, partial: Partial, sign: int | None) -> Any:
         """The record batch of some matches; `sign` is None where the input was not signed."""
-        columns = [self._ids(partial), self._times(partial.earliest, partial.size)]
-        columns.append(self._times(partial.latest, partial.size))
+        timed = not self._plan.distinct  # a tuple has no one time
+        columns = [self._ids(partial), self._times(partial.earliest if timed else None, partial.size)]
+        columns.append(self._times(partial.latest if timed else None, partial.size))
         if sign is not None:
             columns.append(number_signs(partial.size, sign))
         columns += self.fields(partial)

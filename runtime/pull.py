@@ -35,7 +35,9 @@ def enumerate_matches(engine: Engine) -> Iterator[Any]:
         yield from engine._alive.collect(all_matches(engine))[1]
         return
     for partial in all_matches(engine):
-        yield engine._output.batch(partial, None)
+        batch = engine._emit(partial, None)
+        if batch is not None:
+            yield batch
 
 
 def count_matches(engine: Engine) -> int:
@@ -44,7 +46,7 @@ def count_matches(engine: Engine) -> int:
         return len(engine._alive.collect(all_matches(engine))[0])
     if _countable(engine):
         return int(sum(reduct(engine)[engine.plan.root].tolist()))
-    return sum(partial.size for partial in all_matches(engine))
+    return sum(engine._once(partial).size for partial in all_matches(engine))
 
 
 def _countable(engine: Engine) -> bool:
@@ -52,6 +54,8 @@ def _countable(engine: Engine) -> bool:
     plan = engine.plan
     steps = next(trigger.steps for trigger in plan.triggers if trigger.var == plan.root)
     if not plan.verdict.acyclic or any(step.checks for step in steps):
+        return False
+    if plan.distinct and any(leaf.has_twins for leaf in engine._leaves.values()):
         return False
     if plan.window is None:
         return True

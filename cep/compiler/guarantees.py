@@ -10,12 +10,14 @@ from cep.gcq import GCQ
 from cep.plan import Edge, Guarantees, Step, Trigger
 
 
-def guarantees(gcq: GCQ, edges: tuple[Edge, ...], triggers: tuple[Trigger, ...], *, acyclic: bool) -> Guarantees:
-    """State the costs of a plan."""
+def guarantees(
+    gcq: GCQ, edges: tuple[Edge, ...], triggers: tuple[Trigger, ...], *, acyclic: bool, merging: bool
+) -> Guarantees:
+    """State the costs of a plan. `merging` says that several combinations can make one tuple (DISTINCT)."""
     return Guarantees(
         update=_update(gcq, edges, acyclic=acyclic),
-        delay=_delay(gcq, triggers, acyclic=acyclic),
-        space=_space(gcq),
+        delay=_delay(gcq, triggers, acyclic=acyclic, merging=merging),
+        space=_space(gcq, merging=merging),
     )
 
 
@@ -38,7 +40,7 @@ def _update(gcq: GCQ, edges: tuple[Edge, ...], *, acyclic: bool) -> str:
     return "O(log n) per event in time order, plus one index seek per neighbour in the window that it could extend"
 
 
-def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool) -> str:
+def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool, merging: bool) -> str:
     last = triggers[-1]
     if not last.steps:
         return "constant"
@@ -47,9 +49,9 @@ def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool) -> str:
     checked = [step for trigger in triggers for step in trigger.steps if step.checks]
     if checked:
         return f"not constant: {_why(checked[0])} is checked on every partner in range"
-    if gcq.pattern.distinct and not all(step.exists for step in last.steps):
+    if merging and not all(step.exists for step in last.steps):
         return "not constant: combinations that agree on the output are merged as they are found"
-    if gcq.pattern.distinct and not all(step.exists for trigger in triggers for step in trigger.steps):
+    if merging and not all(step.exists for trigger in triggers for step in trigger.steps):
         return f"constant for a new `{last.var}`; a new event of another variable can merge what agrees on the output"
     if all(len(trigger.steps) <= 1 for trigger in triggers):
         return "constant"
@@ -66,10 +68,10 @@ def _why(step: Step) -> str:
     return f"`{step.checks[0]}`"
 
 
-def _space(gcq: GCQ) -> str:
+def _space(gcq: GCQ, *, merging: bool) -> str:
     # A tuple made of one event is paid for by the event; of several, there can be more tuples than events.
     returned = {name for _, expr in gcq.pattern.fields for name in variables(expr)}
-    tuples = gcq.pattern.distinct and len(returned) > 1
+    tuples = merging and len(returned) > 1
     if gcq.window is None:
         kept = "events that pass the filters" + (" and in the distinct tuples" if tuples else "")
         return f"linear in the {kept}, for ever (UNBOUNDED)"

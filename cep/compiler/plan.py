@@ -12,7 +12,7 @@ from cep.compiler.triggers import triggers
 from cep.expr import Call, Col, Expr, columns, split_shift, variables
 from cep.gcq import GCQ
 from cep.hypergraph import Bag, TreeNode, Verdict
-from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Trigger
+from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Trigger, merges
 from cep.types import Type
 
 
@@ -32,13 +32,17 @@ def plan(
     edges = _edges(gcq, root, links, acyclic=verdict.acyclic)
     found = triggers(gcq, edges, rank, acyclic=verdict.acyclic)
     keys = _keys(gcq, found.indexes)
+    leaves = _leaves(gcq, keys, found.indexes, found.triggers)
+    fields = tuple(Field(name=name, type=expr.type, expr=expr) for name, expr in gcq.pattern.fields)
+    steps = [step for t in found.triggers for order in (t.steps, *t.alternatives) for step in order]
+    merging = gcq.pattern.distinct and merges(fields, leaves, keys, steps)
     return Plan(
         pattern=gcq.pattern.name,
         streams=tuple({atom.stream.name: atom.stream for atom in gcq.atoms}.values()),
-        leaves=_leaves(gcq, keys, found.indexes, found.triggers),
+        leaves=leaves,
         window=gcq.window,
         distinct=gcq.pattern.distinct,
-        fields=tuple(Field(name=name, type=expr.type, expr=expr) for name, expr in gcq.pattern.fields),
+        fields=fields,
         partition_key=_partition_key(gcq),
         keys=keys,
         root=root,
@@ -51,7 +55,7 @@ def plan(
         verdict=verdict,
         output_variables=gcq.output,
         connex_variables=tuple(v.name for v in gcq.variables if v.name in verdict.connex),
-        guarantees=guarantees(gcq, edges, tuple(found.triggers), acyclic=verdict.acyclic),
+        guarantees=guarantees(gcq, edges, tuple(found.triggers), acyclic=verdict.acyclic, merging=merging),
     )
 
 

@@ -411,6 +411,24 @@ def test_space_of_distinct_counts_tuples(bound: str, sentence: str) -> None:
         assert engine.stats()["distinct"] == n * (n - 1) // 2
 
 
+def test_space_of_distinct_that_leaves_nothing_out_is_that_of_the_events() -> None:
+    """Each tuple is one combination of events that differ: there is nothing to remember but the events."""
+    returned = "RETURN DISTINCT a.k AS k, a.ts AS t, a.x AS x, b.ts AS u, b.x AS y"
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) WHERE a.x < b.x PARTITION BY k WITHIN 9 DAYS {returned};", space="window"
+    )
+    held, matches = [], []
+    for n in (256, 512, 1024):
+        engine = Engine(found)
+        columns = {name: np.repeat(values, 2) for name, values in timed(n, x=np.arange(n)).items()}
+        matches.append(feed(engine, columns, size=64))  # every event twice: no tuple is
+        assert engine.stats()["distinct"] is None
+        held.append(engine.stats()["bytes"])
+    assert matches == [n * (n - 1) // 2 for n in (256, 512, 1024)]
+    assert held[1] <= 2.2 * held[0]
+    assert held[2] <= 2.2 * held[1]
+
+
 # --- completeness --------------------------------------------------------------------------------------------------
 
 
