@@ -62,7 +62,7 @@ def spark(results: dict[str, Any]) -> str:
     for row in results["results"]:
         head = [f"{row['batch']:,}", f"{row['accounts']:,}", row["way"]]
         if "error" in row:
-            rows.append([*head, f"failed: {row['error']}", "", "", "", "", ""])
+            rows.append([*head, row["error"], "", "", "", "", ""])
             continue
         stopped = "" if row["finished"] else f" (stopped after {len(row['batches'])} batches)"
         rows.append(

@@ -204,6 +204,8 @@ def in_own_process(way: str, data: Path, timeout: float) -> dict[str, Any]:
 
 def summary(result: dict[str, Any], batch: int, accounts: int) -> dict[str, Any]:
     """A row of the table."""
+    if "error" not in result and not result["batches"]:
+        result = {"way": result["way"], "error": "not one batch was done in time"}
     if "error" in result:
         return result | {"batch": batch, "accounts": accounts}
     counted = result["batches"][1:] or result["batches"]
@@ -233,6 +235,8 @@ def main() -> None:
         print(json.dumps(run(options.one[0], Path(options.one[1]), options.timeout)))
         return
     rows: list[dict[str, Any]] = []
+    stopped: set[tuple[str, int]] = set()
+    options.json.parent.mkdir(exist_ok=True)
     print(f"{'batch':>9} {'accounts':>9}  {'way':<13}{'s/batch':>8}{'rows/s':>11}{'first':>8}{'last':>8}"
           f"{'matches':>10}{'state MB':>10}")  # fmt: skip
     for batch in options.events:
@@ -242,21 +246,26 @@ def main() -> None:
                 write_data(data, batch, options.batches, accounts)
                 for way in options.ways:
                     started = time.perf_counter()
-                    row = summary(in_own_process(way, data, options.timeout), batch, accounts)
+                    if (way, accounts) in stopped:
+                        result = {"way": way, "error": "not run: stopped with smaller batches already"}
+                    else:
+                        result = in_own_process(way, data, options.timeout)
+                    row = summary(result, batch, accounts)
                     row["total_seconds"] = time.perf_counter() - started
+                    if not row.get("finished"):
+                        stopped.add((way, accounts))
                     rows.append(row)
                     print(line(row), flush=True)
+                    options.json.write_text(json.dumps({"machine": facts(), "results": rows}, indent=1) + "\n")
             finally:
                 shutil.rmtree(data)
-    options.json.parent.mkdir(exist_ok=True)
-    options.json.write_text(json.dumps({"machine": facts(), "results": rows}, indent=1) + "\n")
 
 
 def line(row: dict[str, Any]) -> str:
     """A row for people."""
     head = f"{row['batch']:>9,} {row['accounts']:>9,}  {row['way']:<13}"
     if "error" in row:
-        return f"{head} failed: {row['error']}"
+        return f"{head} {row['error']}"
     late = "" if row["finished"] else f"  (stopped after {len(row['batches'])} batches)"
     return (
         f"{head}{row['seconds']:>8.1f}{row['rows_per_second']:>11,.0f}{row['first']:>8.1f}{row['last']:>8.1f}"

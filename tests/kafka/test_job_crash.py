@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import threading
@@ -21,7 +22,7 @@ from tests.spark.test_crash import descendants, kill
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("real")]
 
 EVENTS = 200_000
-KILLS = 10
+KILLS = min(10, int(os.environ.get("CEP_KILLS", "10")))
 BATCH = 4_000
 """Offsets in a batch: enough batches for all kills to fall among them."""
 PATIENCE = 300.0

@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 EVENTS = 200_000
 FILES = 80
-KILLS = 20
+KILLS = int(os.environ.get("CEP_KILLS", "20"))
+"""CI has time for fewer."""
 PATTERN = """
 STREAM Trans (ts TIMESTAMP, acc STRING, amnt DOUBLE) TIMESTAMP BY ts WATERMARK 10 SECONDS;
 PATTERN CardTesting
@@ -116,4 +117,4 @@ def test_every_match_exactly_once_whatever_is_killed(tmp_path: Path) -> None:
     found = lines_in(tmp_path / "out")
     wanted = expected(compiled(PATTERN), {"Trans": events})
     assert found == wanted, f"{len(found - wanted)} too many, {len(wanted - found)} missing; kills: {kills}"
-    assert len(kills) >= 3
+    assert len(kills) >= min(3, KILLS // 2)
