@@ -90,7 +90,7 @@ def test_tables_are_written_between_the_marks_and_nowhere_else(tmp_path):
 def test_what_was_stopped_failed_or_skipped_is_said():
     shown = report.spark({"results": [SPARK, {"batch": 5, "accounts": 6, "way": "join", "error": "a | b"}]})
     assert "| 200,000 | 1,000 | engine | 2.0 (stopped after 2 batches) | 98,039 | 2.1 | 2.0 | 12 | 1.5 |" in shown
-    assert "| 5 | 6 | join | failed: a \\| b |" in shown
+    assert "| 5 | 6 | join | a \\| b |" in shown
     shown = report.kafka({"results": [KAFKA], "skipped": {"jvm": "no connector"}})
     assert "| python | 1,000 | 1,000 | 950 | 40 | 0 | 0 | 1.00 | 2.00 | 2.50 | 3.00 |" in shown
     assert "Not measured: jvm: no connector." in shown

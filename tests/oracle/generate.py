@@ -300,7 +300,7 @@ def _window_predicate(rng: Rng, tree: Tree) -> Expr | None:
 
 def _fields(rng: Rng, variables: Sequence[Variable]) -> tuple[list[tuple[str, Expr]], str]:
     """The outputs and the RETURN clause's text without DISTINCT; empty where there is no clause."""
-    everything = [col for variable in variables for col in _columns(variable)]
+    everything = [col for variable in dict.fromkeys(variables) for col in _columns(variable)]
     if (chance := rng.random()) < 0.22:  # a DISTINCT that leaves nothing out is a case of its own
         return [(str(col), col) for col in everything], "" if chance < 0.12 else ", ".join(map(str, everything))
     items: list[tuple[str, Expr]] = []
