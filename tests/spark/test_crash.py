@@ -117,4 +117,4 @@ def test_every_match_exactly_once_whatever_is_killed(tmp_path: Path) -> None:
     found = lines_in(tmp_path / "out")
     wanted = expected(compiled(PATTERN), {"Trans": events})
     assert found == wanted, f"{len(found - wanted)} too many, {len(wanted - found)} missing; kills: {kills}"
-    assert len(kills) >= min(3, KILLS // 2)
+    assert len(kills) >= (3 if KILLS >= 20 else 1)
