@@ -89,7 +89,7 @@ class LazyGroup(click.Group):
             ctx.exit(BROKEN_PIPE)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception as error:
+        except Exception as error:  # a user gets a line, not a stack trace, whatever went wrong; --debug shows it
             if ctx.params.get("debug"):
                 traceback.print_exc()
             click.echo(f"error: {describe(error)}", err=True)

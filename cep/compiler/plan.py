@@ -12,7 +12,7 @@ from cep.compiler.triggers import triggers
 from cep.expr import Call, Col, Expr, columns, split_shift, variables
 from cep.gcq import GCQ
 from cep.hypergraph import Bag, TreeNode, Verdict
-from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Trigger, merges
+from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Step, merges
 from cep.types import Type
 
 
@@ -32,9 +32,9 @@ def plan(
     edges = _edges(gcq, root, links, acyclic=verdict.acyclic)
     found = triggers(gcq, edges, rank, acyclic=verdict.acyclic)
     keys = _keys(gcq, found.indexes)
-    leaves = _leaves(gcq, keys, found.indexes, found.triggers)
-    fields = tuple(Field(name=name, type=expr.type, expr=expr) for name, expr in gcq.pattern.fields)
     steps = [step for t in found.triggers for order in (t.steps, *t.alternatives) for step in order]
+    leaves = _leaves(gcq, keys, found.indexes, steps)
+    fields = tuple(Field(name=name, type=expr.type, expr=expr) for name, expr in gcq.pattern.fields)
     merging = gcq.pattern.distinct and merges(fields, leaves, keys, steps)
     return Plan(
         pattern=gcq.pattern.name,
@@ -123,9 +123,8 @@ def _keys(gcq: GCQ, indexes: Iterable[Index]) -> tuple[Key, ...]:
     return tuple(Key(name=v.name, type=v.type, members=v.members) for v in gcq.variables if v.name in used)
 
 
-def _leaves(gcq: GCQ, keys: tuple[Key, ...], indexes: Iterable[Index], found: Iterable[Trigger]) -> tuple[Leaf, ...]:
+def _leaves(gcq: GCQ, keys: tuple[Key, ...], indexes: Iterable[Index], steps: Iterable[Step]) -> tuple[Leaf, ...]:
     """What each atom keeps, and its filter with the non-NULL tests that joins and comparisons imply."""
-    steps = [step for t in found for order in (t.steps, *t.alternatives) for step in order]
     joined = [expr for key in keys for _, expr in key.members]
     compared = [r.bound for step in steps for r in step.ranges]
     compared += [index.sort for index in indexes if index.sort is not None]
