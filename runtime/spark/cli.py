@@ -275,10 +275,3 @@ def _reporter(changes: Sequence[Any], plans: Sequence[Plan], metrics_port: int |
             metrics.update(batch)
 
     return report
-
-
-if __name__ == "__main__":
-    # For spark-submit, which runs a file and not an entry point.
-    from cep.cli import main
-
-    sys.exit(main(["run", *sys.argv[1:]]) or 0 if len(sys.argv) > 1 else FAILED)
