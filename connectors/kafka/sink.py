@@ -1,74 +1,45 @@
-"""The Spark sink `cep-kafka`: executors stage the matches of a batch, the driver publishes them in one transaction.
+"""Matches from Spark to Kafka: executors stage those of a batch, the driver publishes them in one transaction.
+
+A task's rows (`RecordStager`, in `mapInArrow`) travel to the driver in its result up to `INLINE` bytes, and through a
+file in `staging` beyond: a directory or URI that all executors and the driver share, under the checkpoint. So the
+driver holds one Arrow batch of each task at a time. It publishes (`Publication`, in `foreachBatch`) with one publisher
+for as long as the query runs: a transaction then costs a few round trips to the broker. Files of batches that never
+came to a commit are removed after a day.
 
 Rows need a column `value` (the match as JSON, binary or string). `key` (binary or string) is the record's key; `id`,
 `pattern` and `time` (strings) make the CloudEvents headers, which are otherwise read from the value.
 
-Options: `topic`, `jobId` (the checkpoint's query id), `staging` (a directory or URI that all executors and the driver
-share, under the checkpoint), `source` (`ce_source`, default `/cep/<jobId>`), `generation` (from `claim`, so that an old
-driver is fenced), and librdkafka properties with the prefix `kafka.`.
-
-A task's rows travel within its commit message up to `INLINE` bytes, and through a file in `staging` beyond: the driver
-holds one Arrow batch at a time. Files of batches that never came to a commit are removed after a day.
-
 Guaranteed: `connectors.kafka.publisher`'s promises, for Spark offers a batch again with its id until it is committed.
-Each commit opens a publisher of its own (about half a second); a job that commits from `foreachBatch` keeps one open.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from connectors.kafka.cloudevents import headers, headers_of
 from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
 from connectors.kafka.publisher import Record, TransactionalPublisher
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 INLINE = 1 << 20
-"""Bytes of a task's rows that travel in its commit message."""
-_UNSTAGED = 64 << 20
+"""Bytes of a task's rows that travel in its result."""
+STAGED = "task INT, rows BIGINT, data BINARY, path STRING"
+"""The Spark schema of what executors hand to the driver."""
 _STALE = 24 * 3600
 _ENDING = ".staged.arrow"
 
 
-@dataclass(frozen=True, slots=True)
-class SinkSettings:
-    """The options of the sink, checked."""
-
-    config: KafkaConfig
-    topic: str
-    job_id: str
-    source: str
-    staging: str | None
-    generation: int | None
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> SinkSettings:
-        """The settings that options give; `KafkaFailureError` names the one that is missing."""
-        lower = {name.lower(): value for name, value in options.items()}
-        for name in ("topic", "jobId"):
-            if not lower.get(name.lower()):
-                raise KafkaFailureError(f"the sink needs the option {name}")
-        job = lower["jobid"]
-        generation = lower.get("generation")
-        return cls(
-            KafkaConfig.from_options(lower),
-            lower["topic"],
-            job,
-            lower.get("source", f"/cep/{job}"),
-            lower.get("staging"),
-            None if generation is None else int(generation),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Staged(WriterCommitMessage):
+class Staged(NamedTuple):
     """The rows of a task: within, or in a file."""
 
     task: int
@@ -77,42 +48,77 @@ class Staged(WriterCommitMessage):
     path: str | None = None
 
 
-class KafkaStreamWriter(DataSourceStreamArrowWriter):
-    """Stages on executors, publishes on the driver."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordStager:
+    """For `mapInArrow`, on executors: the rows of a task, put away. Nothing becomes visible.
 
-    def __init__(self, settings: SinkSettings, columns: Sequence[str]) -> None:
-        self.settings = settings
-        if "value" not in columns:
-            raise KafkaFailureError(f"the sink needs a column value, found {', '.join(columns)}")
+    `prepare` makes rows of records out of what comes in; without it, they are what comes in.
+    """
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
-        """Stage the rows of a task. Nothing becomes visible."""
+    staging: str
+    prepare: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A row of `STAGED`, or none where there is nothing."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        return stage(iterator, self.settings.staging, context.partitionId() if context is not None else 0)
+        rows = self.prepare(batches) if self.prepare is not None else batches
+        staged = stage(rows, self.staging, context.partitionId() if context is not None else 0)
+        if staged is not None:
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array([staged.task], pa.int32()),
+                    pa.array([staged.rows], pa.int64()),
+                    pa.array([staged.data], pa.binary()),
+                    pa.array([staged.path], pa.string()),
+                ],
+                names=list(Staged._fields),
+            )
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Publish a batch in one transaction."""
-        staged = sorted((m for m in messages if isinstance(m, Staged) and m.rows), key=lambda m: m.task)
-        settings = self.settings
+
+@dataclass(kw_only=True)
+class Publication:
+    """For `foreachBatch`, on the driver: the staged rows of a batch in one transaction.
+
+    `generation` is what `claim` gave this driver, so that an older one is fenced. `source` is the records'
+    `ce_source`, `/cep/<job>` where it is not given.
+    """
+
+    config: KafkaConfig
+    topic: str
+    job_id: str
+    staging: str
+    generation: int | None = None
+    source: str | None = None
+    _publisher: TransactionalPublisher | None = field(default=None, init=False, repr=False)
+
+    def __call__(self, staged: DataFrame, batch: int) -> None:
+        """Run the batch and publish it."""
+        self.publish([Staged(**row) for row in staged.toArrow().to_pylist()], batch)
+
+    def publish(self, staged: Sequence[Staged], batch: int) -> None:
+        """Publish what tasks have staged, in their order; files are removed once that is done."""
         if staged:
-            with TransactionalPublisher(
-                settings.config, settings.job_id, topic=settings.topic, generation=settings.generation
-            ) as publisher:
-                publisher.publish(batchId, StagedRecords(staged, settings.staging, settings.source))
-        clean(staged, settings.staging)
+            if self._publisher is None:
+                remove_stale(self.staging)
+                self._publisher = TransactionalPublisher(
+                    self.config, self.job_id, topic=self.topic, generation=self.generation
+                )
+            ordered = sorted(staged, key=lambda part: part.task)
+            source = self.source or f"/cep/{self.job_id}"
+            self._publisher.publish(batch, StagedRecords(ordered, self.staging, source))
+        remove(staged, self.staging)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Forget what was staged."""
-        _ = batchId
-        clean([m for m in messages if isinstance(m, Staged)], self.settings.staging)
+    def __getstate__(self) -> dict[str, object]:
+        """A copy, e.g. on a Spark Connect server, opens a publisher of its own."""
+        return {**self.__dict__, "_publisher": None}
 
 
 class StagedRecords(Iterable[Record]):
     """The records of staged rows, in task order; can be read again."""
 
-    def __init__(self, staged: Sequence[Staged], staging: str | None, source: str) -> None:
+    def __init__(self, staged: Sequence[Staged], staging: str, source: str) -> None:
         self.staged = staged
         self.staging = staging
         self.source = source
@@ -141,8 +147,8 @@ def records_of(batch: pa.RecordBatch, source: str) -> Iterator[Record]:
         yield Record(_bytes(key), data, found)
 
 
-def stage(batches: Iterator[pa.RecordBatch], staging: str | None, task: int) -> Staged:
-    """Put rows away until the commit. Memory: `INLINE` and one batch."""
+def stage(batches: Iterator[pa.RecordBatch], staging: str, task: int) -> Staged | None:
+    """Put rows away until the commit; None where there are none. Memory: `INLINE` and one batch."""
     kept: list[pa.RecordBatch] = []
     size = rows = 0
     for batch in batches:
@@ -151,15 +157,10 @@ def stage(batches: Iterator[pa.RecordBatch], staging: str | None, task: int) -> 
         kept.append(batch)
         size += batch.nbytes
         rows += batch.num_rows
-        if size > INLINE and staging is not None:
+        if size > INLINE:
             return _spill(kept, batches, staging, task)
-        if size > _UNSTAGED:
-            raise KafkaFailureError(
-                f"a task has more than {_UNSTAGED >> 20} MB of matches in one batch: set the sink's option staging "
-                "to a directory that the driver and all executors share"
-            )
     if not kept:
-        return Staged(task, 0)
+        return None
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, kept[0].schema) as writer:
         for batch in kept:
@@ -187,11 +188,10 @@ def _spill(kept: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch], staging: 
     return Staged(task, rows, path=name)
 
 
-def _batches(message: Staged, staging: str | None) -> Iterator[pa.RecordBatch]:
+def _batches(message: Staged, staging: str) -> Iterator[pa.RecordBatch]:
     if message.data is not None:
         yield from pa.ipc.open_stream(message.data)
     elif message.path is not None:
-        assert staging is not None
         system, directory = _place(staging)
         try:
             with system.open_input_stream(f"{directory}/{message.path}") as source:
@@ -202,15 +202,18 @@ def _batches(message: Staged, staging: str | None) -> Iterator[pa.RecordBatch]:
             ) from None
 
 
-def clean(staged: Iterable[Staged], staging: str | None) -> None:
-    """Remove the files of staged rows, and those that a killed driver left more than a day ago."""
-    if staging is None:
-        return
+def remove(staged: Iterable[Staged], staging: str) -> None:
+    """Remove the files of staged rows."""
     system, directory = _place(staging)
-    for message in staged:
-        if message.path is not None:
+    for part in staged:
+        if part.path is not None:
             with suppress(FileNotFoundError):
-                system.delete_file(f"{directory}/{message.path}")
+                system.delete_file(f"{directory}/{part.path}")
+
+
+def remove_stale(staging: str) -> None:
+    """Remove the files of batches that were never committed: their driver was killed more than a day ago."""
+    system, directory = _place(staging)
     for info in system.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
         if info.path.endswith(_ENDING) and info.mtime_ns is not None and time.time() - info.mtime_ns / 1e9 > _STALE:
             logger.info("removing %s, left by a batch that was never committed", info.path)

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, DataSourceStreamWriter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
@@ -158,7 +158,7 @@ def _flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
 
 
 class KafkaDataSource(DataSource):
-    """`spark.readStream.format("cep-kafka")` and `df.writeStream.format("cep-kafka")`."""
+    """`spark.readStream.format("cep-kafka")`."""
 
     @classmethod
     def name(cls) -> str:
@@ -175,13 +175,6 @@ class KafkaDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802, ARG002 - Spark's names
         """The source."""
         return KafkaStreamReader(Settings.of(self.options))
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
-        """The sink (`connectors.kafka.sink`)."""
-        from connectors.kafka.sink import KafkaStreamWriter, SinkSettings
-
-        _ = overwrite
-        return KafkaStreamWriter(SinkSettings.of(self.options), schema.fieldNames())
 
 
 def register(spark: SparkSession) -> None:

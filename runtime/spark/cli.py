@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cep.cli.files import compile_file
-from cep.cli.status import FAILED, INTERRUPTED
+from cep.cli.status import INTERRUPTED
 from cep.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -223,6 +223,7 @@ def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
     from cep.cli.logging import configure
     from connectors.kafka.config import KafkaFailureError
     from runtime.cli.interrupt import Interrupts
+    from runtime.spark import manifest as manifests
     from runtime.spark.errors import JobError, explain
     from runtime.spark.job import follow, is_local, prepare, redacted, ship, start
     from runtime.spark.session import open_session
@@ -231,7 +232,14 @@ def _run(job: Job, plans: Sequence[Plan], metrics_port: int | None) -> int:
     with Interrupts() as interrupts:
         prepared = prepare(job, plans)
         report = _reporter(prepared.changes, plans, metrics_port)
-        spark = open_session(job.name, job.master, job.conf, prepared.manifest.buckets, debug=job.debug)
+        spark = open_session(
+            job.name,
+            job.master,
+            job.conf,
+            prepared.manifest.buckets,
+            local_checkpoint=manifests.local(job.checkpoint) is not None,
+            debug=job.debug,
+        )
         try:
             if not is_local(job.master):
                 ship(spark)

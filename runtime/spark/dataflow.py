@@ -28,7 +28,7 @@ from runtime.spark.pack import PACKED, PLACE, Packer
 from runtime.spark.processor import OUTPUT, Matcher, new_engine
 from runtime.spark.schema import fitted
 from runtime.spark.sql import quote
-from runtime.spark.unpack import MATCHES, Shape, Unpacker
+from runtime.spark.unpack import MATCHES, Unpacker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -125,8 +125,7 @@ def packed_matches(
 
 def unpacked(found: DataFrame, plans: Iterable[Plan]) -> DataFrame:
     """Matches as rows."""
-    shapes = tuple(Shape.of(plan) for plan in plans)
-    return found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(Unpacker(shapes=shapes), MATCHES)
+    return found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(Unpacker.of(plans), MATCHES)
 
 
 def make_layout(

@@ -101,7 +101,7 @@ def start(prepared: Prepared, spark: SparkSession) -> StreamingQuery:
         on_pattern_change=job.on_pattern_change,
         generations=prepared.manifest.generations,
     )
-    writer = _writer(prepared, found, spark)
+    writer = _writer(prepared, found)
     writer = writer.queryName(job.name).outputMode("append").option("checkpointLocation", _located(job.checkpoint))
     if job.once:
         writer = writer.trigger(availableNow=True)
@@ -231,7 +231,7 @@ def _frames(prepared: Prepared, spark: SparkSession) -> dict[str, DataFrame]:
     return frames
 
 
-def _writer(prepared: Prepared, found: DataFrame, spark: SparkSession) -> Any:
+def _writer(prepared: Prepared, found: DataFrame) -> Any:
     from runtime.spark.dataflow import unpacked
 
     job = prepared.job
@@ -241,17 +241,13 @@ def _writer(prepared: Prepared, found: DataFrame, spark: SparkSession) -> Any:
         from runtime.spark.kafka_ends import match_writer
 
         staging = f"{job.checkpoint.rstrip('/')}/staging"
-        return match_writer(
-            spark, found, prepared.plans, kafka_config(job), job.out.removeprefix(KAFKA), prepared.manifest.job, staging
-        )
-    from runtime.spark.sinks import MatchFiles, clean
+        topic = job.out.removeprefix(KAFKA)
+        return match_writer(found, prepared.plans, kafka_config(job), topic, prepared.manifest.job, staging)
+    from runtime.spark.sinks import write_files
+    from runtime.spark.unpack import Unpacker
 
-    target = Path(job.out).absolute()
-    job_id = prepared.manifest.job[:8]
-    clean(target, job_id)
-    spark.dataSource.register(MatchFiles)
-    writer = unpacked(found, prepared.plans).writeStream.format(MatchFiles.name())
-    return writer.option("path", str(target)).option("job", job_id)
+    packed = found.select("pattern", "blob").filter("blob IS NOT NULL")
+    return write_files(packed, str(Path(job.out).absolute()), prepared.manifest.job[:8], Unpacker.of(prepared.plans))
 
 
 def _print(matches: DataFrame, _batch: int) -> None:

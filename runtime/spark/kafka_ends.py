@@ -28,7 +28,7 @@ from runtime.spark.errors import JobError
 from runtime.spark.kafka_jvm import jvm_options
 from runtime.spark.sinks import lines
 from runtime.spark.sql import SPARK_TYPES, quote
-from runtime.spark.unpack import Shape, Unpacker
+from runtime.spark.unpack import Unpacker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -203,8 +203,6 @@ class _Decoder:
 
 # --- the sink ------------------------------------------------------------------------------------------------------
 
-RECORDS = "key STRING, value STRING, id STRING, pattern STRING, time STRING"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Records:
@@ -227,22 +225,15 @@ class _Records:
 
 
 def match_writer(
-    spark: SparkSession,
-    found: DataFrame,
-    plans: Sequence[Plan],
-    config: KafkaConfig,
-    topic: str,
-    job: str,
-    staging: str,
+    found: DataFrame, plans: Sequence[Plan], config: KafkaConfig, topic: str, job: str, staging: str
 ) -> DataStreamWriter:
     """A writer of packed matches to a topic, each exactly once; older drivers of the job are fenced."""
     from connectors.kafka.publisher import TransactionalPublisher
-    from connectors.kafka.source import FORMAT, register
+    from connectors.kafka.sink import STAGED, Publication, RecordStager
 
-    register(spark)
     with TransactionalPublisher(config, job, topic=topic) as publisher:
         generation = publisher.claim()
-    records = _Records(unpacker=Unpacker(shapes=tuple(Shape.of(plan) for plan in plans)))
-    rows = found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(records, RECORDS)
-    options = config.options() | {"topic": topic, "jobId": job, "staging": staging, "generation": str(generation)}
-    return rows.writeStream.format(FORMAT).options(**options)
+    stager = RecordStager(staging=staging, prepare=_Records(unpacker=Unpacker.of(plans)))
+    staged = found.select("pattern", "blob").filter("blob IS NOT NULL").mapInArrow(stager, STAGED)
+    publication = Publication(config=config, topic=topic, job_id=job, staging=staging, generation=generation)
+    return staged.writeStream.foreachBatch(publication)

@@ -35,6 +35,15 @@ DEFAULTS = {
     # Fewer, larger Arrow batches on the way to Python.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
 }
+_LOCAL_CHECKPOINT = {
+    # Hadoop without its native library starts `readlink` four times for each file that is renamed through the other
+    # manager: forty processes a batch.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # On a local file system Hadoop itself keeps a checksum beside each file; a second one doubles the files.
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
 
 
 def check_python() -> None:
@@ -75,7 +84,13 @@ def check_java() -> None:
 
 
 def open_session(
-    name: str, master: str | None, conf: Mapping[str, str], buckets: int | None, *, debug: bool
+    name: str,
+    master: str | None,
+    conf: Mapping[str, str],
+    buckets: int | None,
+    *,
+    local_checkpoint: bool = False,
+    debug: bool = False,
 ) -> SparkSession:
     """A session as a job needs it. Settings of the user win; `JobError` where it cannot be had."""
     check_python()
@@ -95,6 +110,8 @@ def open_session(
     settings = {**DEFAULTS, "spark.log.level": "WARN" if debug else "OFF"}
     if chosen is None or chosen.startswith("local"):
         settings["spark.ui.enabled"] = "false"
+    if local_checkpoint:
+        settings.update(_LOCAL_CHECKPOINT)
     if buckets is not None:
         settings["spark.sql.shuffle.partitions"] = str(buckets)
     settings.update(conf)

@@ -1,10 +1,10 @@
 """A directory of matches: JSON Lines files in which a plain reader finds every match exactly once.
 
-Executors write what they have to `_temporary/`, which readers skip; when all of a batch is there, the driver moves the
-files to names that job, batch and partition determine. A batch that is repeated after a crash has the same matches in
-the same partitions, so it replaces its own files, and whatever else an earlier attempt left under its number is
-deleted. A crash while files are moved leaves a batch partly visible until the job is started again; never a match
-twice.
+Executors write what they have to `_temporary/`, which readers skip (`FileStager`, in `mapInArrow`); when all of a batch
+is there, the driver moves the files to names that job, batch and partition determine (`FilePublication`, in
+`foreachBatch`). A batch that is repeated after a crash has the same matches in the same partitions, so it replaces its
+own files, and whatever else an earlier attempt left under its number is deleted. A crash while files are moved leaves a
+batch partly visible until the job is started again; never a match twice.
 
 The directory must be on a file system that driver and executors share (on one machine, any).
 """
@@ -13,19 +13,23 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import DataSource, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from connectors.files.match_writer import json_text
-from runtime.spark.unpack import MATCHES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 TEMPORARY = "_temporary"
+WRITTEN = "file STRING, partition INT, rows BIGINT"
+"""The Spark schema of what executors hand to the driver."""
 
 
 def lines(batch: pa.RecordBatch) -> list[str]:
@@ -39,73 +43,80 @@ def lines(batch: pa.RecordBatch) -> list[str]:
     return texts
 
 
-@dataclass
-class Written(WriterCommitMessage):
-    """What a task wrote: a file in `_temporary`, None where there was no match."""
+class Written(NamedTuple):
+    """What a task wrote: a file in `_temporary`."""
 
-    file: str | None
+    file: str
     partition: int
     rows: int
 
 
-class MatchFiles(DataSource):
-    """The Spark data source `cep-files`; option `path` is the directory, `job` tells jobs that share one apart."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStager:
+    """For `mapInArrow`, on executors: the matches of a partition to a file that nobody sees yet.
 
-    @classmethod
-    def name(cls) -> str:
-        """The format's name."""
-        return "cep-files"
+    `unpack` makes rows of matches out of what comes in; without it, rows are what comes in.
+    """
 
-    def schema(self) -> str:
-        """Matches."""
-        return MATCHES
+    directory: str
+    job: str
+    unpack: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None = None
 
-    def streamWriter(self, schema: Any, overwrite: bool) -> MatchFilesWriter:  # noqa: N802 - Spark's name
-        """The writer."""
-        del schema, overwrite
-        return MatchFilesWriter(self.options["path"], self.options.get("job", "job"))
-
-
-class MatchFilesWriter(DataSourceStreamArrowWriter):
-    """See the module's text."""
-
-    def __init__(self, path: str, job: str) -> None:
-        self._directory = Path(path)
-        self._temporary = temporary(self._directory, job)
-        self._job = job
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
-        """On an executor: the matches of a partition to a file that nobody sees yet."""
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A row of `WRITTEN`, or none where there is no match."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        partition = context.partitionId() if context is not None else 0
-        batches = (batch for batch in iterator if batch.num_rows)
-        first = next(batches, None)
-        if first is None:
-            return Written(None, partition, 0)
-        target = self._temporary / f"{uuid.uuid4().hex}.jsonl"
+        rows = self.unpack(batches) if self.unpack is not None else batches
+        written = self.write(rows, context.partitionId() if context is not None else 0)
+        if written is not None:
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([written.file]), pa.array([written.partition], pa.int32()), pa.array([written.rows])],
+                names=list(Written._fields),
+            )
+
+    def write(self, batches: Iterator[pa.RecordBatch], partition: int) -> Written | None:
+        """Write rows, if there are any."""
+        full = (batch for batch in batches if batch.num_rows)
+        batch = next(full, None)
+        if batch is None:
+            return None
+        target = temporary(Path(self.directory), self.job) / f"{uuid.uuid4().hex}.jsonl"
         target.parent.mkdir(parents=True, exist_ok=True)
         rows = 0
         with target.open("w", encoding="utf-8", newline="") as file:
-            batch: pa.RecordBatch | None = first
             while batch is not None:
                 file.writelines(lines(batch))
                 rows += batch.num_rows
-                batch = next(batches, None)
+                batch = next(full, None)
             file.flush()
             os.fsync(file.fileno())
         return Written(target.name, partition, rows)
 
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """On the driver, once all tasks are done: make the batch visible. Harmless to repeat."""
-        publish(self._directory, self._job, [m for m in messages if isinstance(m, Written)], batchId)
 
-    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
-        """On the driver, where a task failed: forget what the others wrote."""
-        for message in messages:
-            if isinstance(message, Written) and message.file is not None:
-                (self._temporary / message.file).unlink(missing_ok=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePublication:
+    """For `foreachBatch`, on the driver, once all tasks are done: make the batch visible. Harmless to repeat."""
+
+    directory: str
+    job: str
+
+    def __call__(self, written: DataFrame, batch: int) -> None:
+        """Run the batch and move its files."""
+        rows = written.toArrow().to_pylist()
+        publish(Path(self.directory), self.job, [Written(**row) for row in rows], batch)
+
+
+def write_files(
+    found: DataFrame,
+    directory: str,
+    job: str,
+    unpack: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] | None = None,
+) -> DataStreamWriter:
+    """A writer of matches to a directory; `job` tells jobs that share one apart. See `FileStager` for `unpack`."""
+    clean(Path(directory), job)
+    staged = found.mapInArrow(FileStager(directory=directory, job=job, unpack=unpack), WRITTEN)
+    return staged.writeStream.foreachBatch(FilePublication(directory=directory, job=job))
 
 
 def temporary(directory: Path, job: str) -> Path:
@@ -117,11 +128,10 @@ def publish(directory: Path, job: str, written: Sequence[Written], batch: int) -
     """Move the files of a batch to their names, and remove what else has its number."""
     directory.mkdir(parents=True, exist_ok=True)
     names = set()
-    for message in written:
-        if message.file is not None:
-            name = f"matches-{job}-{batch:09d}-{message.partition:05d}.jsonl"
-            (temporary(directory, job) / message.file).replace(directory / name)
-            names.add(name)
+    for part in written:
+        name = f"matches-{job}-{batch:09d}-{part.partition:05d}.jsonl"
+        (temporary(directory, job) / part.file).replace(directory / name)
+        names.add(name)
     for stale in directory.glob(f"matches-{job}-{batch:09d}-*.jsonl"):
         if stale.name not in names:
             stale.unlink()

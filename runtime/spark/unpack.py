@@ -7,7 +7,7 @@ key as text for sinks that want one (NULL where the pattern has none, or does no
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,11 @@ class Unpacker:
     """The function for `mapInArrow`."""
 
     shapes: tuple[Shape, ...]
+
+    @classmethod
+    def of(cls, plans: Iterable[Plan]) -> Unpacker:
+        """For the matches of plans."""
+        return cls(shapes=tuple(Shape.of(plan) for plan in plans))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Matches, a batch for each blob."""

@@ -10,7 +10,7 @@ import pytest
 
 import cep
 from runtime.spark import JobError, detect
-from runtime.spark.sinks import MatchFiles
+from runtime.spark.sinks import write_files
 from tests.spark.helpers import (
     CARD,
     JOB,
@@ -39,9 +39,7 @@ def stream(spark: SparkSession, path: Path, schema: str) -> DataFrame:
 
 def run(matches: DataFrame, out: Path, checkpoint: Path) -> list[Any]:
     """Run to the end of the input; what the batches reported."""
-    spark = matches.sparkSession
-    spark.dataSource.register(MatchFiles)
-    writer = matches.writeStream.format("cep-files").option("path", str(out)).outputMode("append")
+    writer = write_files(matches, str(out), "job").outputMode("append")
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
     return list(query.recentProgress)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from runtime.spark.sinks import MatchFilesWriter, Written, clean
+from runtime.spark.sinks import FileStager, Written, clean, publish
 from tests.spark.helpers import lines_in
 
 TIME = pa.timestamp("us", "UTC")
@@ -27,39 +27,44 @@ def rows(*ids: str) -> pa.RecordBatch:
     )
 
 
+def staged(directory: Path, *ids: str, job: str = "job", partition: int = 0) -> Written:
+    written = FileStager(directory=str(directory), job=job).write(iter([rows(id_) for id_ in ids]), partition)
+    assert written is not None
+    return written
+
+
 def test_nothing_is_visible_before_the_commit_and_everything_after(tmp_path: Path) -> None:
-    writer = MatchFilesWriter(str(tmp_path), "job")
-    message = writer.write(iter([rows("a"), rows("b")]))
+    message = staged(tmp_path, "a", "b")
     assert not lines_in(tmp_path)
-    writer.commit([message, None], 0)
+    publish(tmp_path, "job", [message], 0)
     found = [json.loads(line) for line in lines_in(tmp_path)]
     assert [match["id"] for match in found] == ["a", "b"]
     assert found[0] == {"id": "a", "pattern": "P", "start": "1970-01-01T00:00:00Z", "end": None, "fields": {"x": 1}}
 
 
+def test_no_match_is_no_file(tmp_path: Path) -> None:
+    assert list(FileStager(directory=str(tmp_path), job="job")(iter([rows()]))) == []
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_repeated_batch_replaces_itself(tmp_path: Path) -> None:
-    writer = MatchFilesWriter(str(tmp_path), "job")
-    other = Written(None, 1, 0)
-    writer.commit([writer.write(iter([rows("a", "b")])), other], 3)
-    writer.commit([writer.write(iter([rows("b", "a")])), other], 3)
-    assert sorted(json.loads(line)["id"] for line in lines_in(tmp_path).elements()) == ["a", "b"]
-    writer.commit([other], 3)  # the pattern changed, and the batch has no match any more
+    publish(tmp_path, "job", [staged(tmp_path, "a", "b"), staged(tmp_path, "c", partition=1)], 3)
+    publish(tmp_path, "job", [staged(tmp_path, "b", "a"), staged(tmp_path, "c", partition=1)], 3)
+    assert sorted(json.loads(line)["id"] for line in lines_in(tmp_path).elements()) == ["a", "b", "c"]
+    publish(tmp_path, "job", [], 3)  # the pattern changed, and the batch has no match any more
     assert not lines_in(tmp_path)
 
 
-def test_an_aborted_or_crashed_attempt_leaves_nothing(tmp_path: Path) -> None:
-    writer = MatchFilesWriter(str(tmp_path), "job")
-    writer.abort([writer.write(iter([rows("a")])), None], 0)
-    writer.write(iter([rows("b")]))
+def test_a_crashed_attempt_leaves_nothing(tmp_path: Path) -> None:
+    staged(tmp_path, "a")
     clean(tmp_path, "job")
     assert not lines_in(tmp_path)
     assert not list((tmp_path / "_temporary" / "job").iterdir())
 
 
 def test_jobs_can_share_a_directory(tmp_path: Path) -> None:
-    one, two = MatchFilesWriter(str(tmp_path), "one"), MatchFilesWriter(str(tmp_path), "two")
-    staged = one.write(iter([rows("a")]))
+    one = staged(tmp_path, "a", job="one")
     clean(tmp_path, "two")
-    two.commit([two.write(iter([rows("b")]))], 0)
-    one.commit([staged], 0)
+    publish(tmp_path, "two", [staged(tmp_path, "b", job="two")], 0)
+    publish(tmp_path, "one", [one], 0)
     assert len(lines_in(tmp_path)) == 2

@@ -30,7 +30,8 @@ assert type(spark).__module__.startswith("pyspark.sql.connect"), type(spark)
 spark.addArtifacts(archive, pyfile=True)
 frame = spark.readStream.schema("ts TIMESTAMP, acc STRING, amnt DOUBLE").option("maxFilesPerTrigger", 1).parquet(events)
 found = detect(cep.compile(open(pattern).read()), {"Trans": frame}, buckets=2)
-query = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True).format("json").start(target)
+writer = found.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+query = writer.format("json").start(target)
 query.awaitTermination()
 assert query.exception() is None, query.exception()
 print(" ".join(sorted(row.id for row in spark.read.schema("id STRING").json(target).collect())))
@@ -50,9 +51,7 @@ def job(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 def run(command: list[str], where: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=900
-    )
+    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
