@@ -13,6 +13,7 @@ from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+    from confluent_kafka.admin import AdminClient
 
 TIMEOUT = 30.0
 Partition = tuple[str, int]
@@ -42,10 +43,9 @@ def ensure_topics(
     when they are first used.
     """
     from confluent_kafka import KafkaError, KafkaException
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.cimpl import NewTopic
 
-    admin = AdminClient(config.client())
+    admin = admin_client(config)
     try:
         metadata = admin.list_topics(timeout=timeout)
     except KafkaException as error:
@@ -97,13 +97,21 @@ def unreachable(config: KafkaConfig, error: BaseException) -> KafkaFailureError:
     )
 
 
-def partitions_of(config: KafkaConfig, topic: str | None, pattern: str | None) -> list[Partition]:
-    """The partitions of a topic, or of all topics whose whole name matches a regular expression, in order."""
-    from confluent_kafka import KafkaException
+def admin_client(config: KafkaConfig) -> AdminClient:
+    """A client for those who ask often: `partitions_of` and `offsets` connect anew where they are given none."""
     from confluent_kafka.admin import AdminClient
 
+    return AdminClient(config.client(), logger=logger)
+
+
+def partitions_of(
+    config: KafkaConfig, topic: str | None, pattern: str | None, *, admin: AdminClient | None = None
+) -> list[Partition]:
+    """The partitions of a topic, or of all topics whose whole name matches a regular expression, in order."""
+    from confluent_kafka import KafkaException
+
     try:
-        metadata = AdminClient(config.client()).list_topics(timeout=TIMEOUT)
+        metadata = (admin_client(config) if admin is None else admin).list_topics(timeout=TIMEOUT)
     except KafkaException as error:
         raise unreachable(config, error) from None
     names = [topic] if topic is not None else [name for name in metadata.topics if re.fullmatch(pattern or "", name)]
@@ -116,7 +124,12 @@ def partitions_of(config: KafkaConfig, topic: str | None, pattern: str | None) -
 
 
 def offsets(
-    config: KafkaConfig, partitions: Iterable[Partition], at: str | int, *, committed: bool = True
+    config: KafkaConfig,
+    partitions: Iterable[Partition],
+    at: str | int,
+    *,
+    committed: bool = True,
+    admin: AdminClient | None = None,
 ) -> dict[Partition, int]:
     """Offsets of partitions: `earliest`, `latest`, or of the first record not before a time in milliseconds.
 
@@ -124,7 +137,6 @@ def offsets(
     (`read_committed`) instead of the end of the log. One request a broker.
     """
     from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-    from confluent_kafka.admin import AdminClient
     from confluent_kafka.admin._listoffsets import OffsetSpec
 
     wanted = list(partitions)
@@ -138,8 +150,8 @@ def offsets(
         else OffsetSpec.latest()  # type: ignore[no-untyped-call]
     )
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    admin = AdminClient(config.client())
-    futures = admin.list_offsets(
+    client = admin_client(config) if admin is None else admin  # it has a length, and is false where that is 0
+    futures = client.list_offsets(
         {TopicPartition(name, number): spec for name, number in wanted}, isolation_level=level, request_timeout=TIMEOUT
     )
     try:
@@ -148,5 +160,5 @@ def offsets(
         raise unreachable(config, error) from None
     if isinstance(at, int):
         past = [place for place, offset in found.items() if offset < 0]
-        found.update(offsets(config, past, "latest", committed=committed))
+        found.update(offsets(config, past, "latest", committed=committed, admin=admin))
     return found

@@ -39,12 +39,13 @@ from pyspark.sql.types import StructType
 from cep.types import Type
 from connectors.files.values import ARROW, iso_micros
 from connectors.kafka import offsets as plan
-from connectors.kafka.cluster import Partition, offsets, partitions_of, unreachable
+from connectors.kafka.cluster import Partition, admin_client, offsets, partitions_of, unreachable
 from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
 from connectors.kafka.decode import DECODERS, MAX_VALUE_BYTES, decode
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
+    from confluent_kafka.admin import AdminClient
     from pyspark.sql import SparkSession
 
 FORMAT = "cep-kafka"
@@ -199,6 +200,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.settings = settings
         self.target: plan.Positions | None = None
         self.reported: plan.Positions | None = None
+        self._admin: AdminClient | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """What executors get: they do not plan."""
+        return {**self.__dict__, "_admin": None}
 
     # On the driver
 
@@ -251,12 +257,18 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if offset > begin.get((topic, number), offset)
         ]
 
+    def _client(self) -> AdminClient:
+        """One connection for all batches."""
+        if self._admin is None:
+            self._admin = admin_client(self.settings.config)
+        return self._admin
+
     def _places(self) -> list[Partition]:
-        return partitions_of(self.settings.config, self.settings.topic, self.settings.pattern)
+        return partitions_of(self.settings.config, self.settings.topic, self.settings.pattern, admin=self._client())
 
     def _offsets(self, places: Sequence[Partition], at: str | int) -> plan.Positions:
         committed = dict(self.settings.config.properties).get("isolation.level") != "read_uncommitted"
-        return offsets(self.settings.config, places, at, committed=committed)
+        return offsets(self.settings.config, places, at, committed=committed, admin=self._client())
 
     def _losses(self, start: plan.Positions, begin: plan.Positions, end: plan.Positions) -> list[plan.Loss]:
         losses = plan.lost(start, begin, end)
