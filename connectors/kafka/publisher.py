@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -166,10 +167,13 @@ class TransactionalPublisher:
         self.close()
 
     def _drop(self) -> None:
+        from confluent_kafka import KafkaException
+
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
-            producer.flush(0)
+            with suppress(KafkaException):  # it may only now tell of what made us let go
+                producer.flush(0)
 
     # Publishing
 
@@ -252,14 +256,14 @@ class TransactionalPublisher:
                     headers=list(record.headers),
                     **arguments,
                 )
+                producer.poll(0)  # tells of fatal errors, too
             except BufferError:  # noqa: PERF203 - a full queue is the ordinary case
-                producer.poll(0.1)
+                self._once(lambda: producer.poll(0.1), f"write to {topic}")
                 if time.monotonic() > deadline:
                     raise PublishError(f"the broker took no record of {topic} for {self.patience:.0f} s") from None
             except Exception as exception:  # triage re-raises what is not Kafka's
                 self._triage(exception, f"write to {topic} (a record of {len(record.value or b''):,} bytes)")
             else:
-                producer.poll(0)
                 return
 
     def _delivered(self, error: KafkaError | None, _message: Message) -> None:
