@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -122,26 +120,9 @@ def committed(config):
 
 
 @pytest.fixture(scope="session")
-def spark(request, tmp_path_factory):
-    """A small Spark session whose workers can import this tree."""
-    from pyspark.sql import SparkSession
-
+def spark(spark):
+    """The session of all tests, which knows our source."""
     from connectors.kafka.source import register
 
-    root = str(request.config.rootpath)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("cep-kafka-tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    register(session)
-    yield session
-    session.stop()
+    register(spark)
+    return spark

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.conftest import ROOT
+from tests.conftest import ROOT
 from tests.spark.helpers import CARD, compiled, cut, expected, lines_in, trans, write_parts
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_a_job_on_two_executors_that_get_our_code_from_the_driver(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import pytest
 from runtime.spark.errors import JobError, explain
 from runtime.spark.job import Job, follow, prepare, start
 from runtime.spark.progress import Batch
-from tests.spark.conftest import ROOT
+from tests.conftest import ROOT
 from tests.spark.helpers import CARD, JOB, compiled, cut, expected, lines_in, logins, trans, write_parts
 
 if TYPE_CHECKING:

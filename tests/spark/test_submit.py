@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.conftest import ROOT
+from tests.conftest import ROOT
 from tests.spark.helpers import CARD, compiled, cut, expected, lines_in, trans, write_parts
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
