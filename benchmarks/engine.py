@@ -2,9 +2,10 @@
 
     python -m benchmarks.engine [--only NAME ...] [--json FILE]
 
-Every measurement runs in a process of its own (peak memory is the process's), the best of `--repeat` runs counts.
-DuckDB computes the whole answer at once from all the data, on one thread and on all; the engine takes batches in order
-and delivers each match when its last event is there.
+Every measurement runs in a process of its own (peak memory is the process's). The best of `--repeat` runs in it counts,
+each with a new engine or connection: what is measured is a process that has been up for a while. DuckDB computes the
+whole answer at once from all the data, on one thread and on all; the engine takes batches in order and delivers each
+match when its last event is there.
 """
 
 from __future__ import annotations
@@ -103,6 +104,16 @@ def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> 
     }
 
 
+def best_of(way: str, workload: Workload, repeat: int) -> dict[str, Any]:
+    """The fastest of some runs; no run is begun after the first minute."""
+    started = time.perf_counter()
+    runs = [WAYS[way](workload)]
+    while len(runs) < repeat and time.perf_counter() - started < 60:
+        runs.append(WAYS[way](workload))
+    best = min(runs, key=lambda run: float(run["seconds"]))
+    return best | {"runs": len(runs), "peak_rss_bytes": peak()}
+
+
 WAYS: dict[str, Callable[[Workload], dict[str, Any]]] = {
     "cep": run_engine,
     "duckdb-1": lambda w: run_duckdb(w, 1),
@@ -110,9 +121,9 @@ WAYS: dict[str, Callable[[Workload], dict[str, Any]]] = {
 }
 
 
-def in_own_process(workload: str, way: str, timeout: float) -> dict[str, Any]:
+def in_own_process(workload: str, way: str, repeat: int, timeout: float) -> dict[str, Any]:
     """Run one measurement in a fresh interpreter."""
-    command = [sys.executable, "-m", "benchmarks.engine", "--one", workload, way]
+    command = [sys.executable, "-m", "benchmarks.engine", "--one", workload, way, "--repeat", str(repeat)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -127,23 +138,21 @@ def main() -> None:
     """Run the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", help="names of workloads, e.g. 'W1 sparse' Q4")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("--json", type=Path, default=RESULTS / "engine.json")
     parser.add_argument("--one", nargs=2, metavar=("WORKLOAD", "WAY"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     workloads = {w.name: w for w in ENGINE}
     if options.one:
-        print(json.dumps(WAYS[options.one[1]](workloads[options.one[0]])))
+        print(json.dumps(best_of(options.one[1], workloads[options.one[0]], options.repeat)))
         return
     names = options.only or list(workloads)
     rows: list[dict[str, Any]] = []
     print(f"{'workload':<12}{'engine':<10}{'matches':>14}{'seconds':>9}{'events/s':>13}{'matches/s':>13}{'peak MB':>9}")
     for name in names:
         for way in WAYS:
-            runs = [in_own_process(name, way, options.timeout) for _ in range(options.repeat)]
-            good = [run for run in runs if "failed" not in run]
-            best = min(good, key=lambda run: run["seconds"]) if good else runs[0]
+            best = in_own_process(name, way, options.repeat, options.timeout)
             rows.append({"engine": way, **best})
             print(f"{name:<12}{way:<10}" + row(best), flush=True)
     options.json.parent.mkdir(exist_ok=True)

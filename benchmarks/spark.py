@@ -60,23 +60,15 @@ class PassThrough:
 
 
 def session(directory: Path) -> SparkSession:
-    """Two cores, RocksDB, no user interface."""
-    from pyspark.sql import SparkSession
+    """Two cores and the settings of `cep run`, for all ways alike."""
+    from runtime.spark.session import open_session
 
-    from runtime.spark.session import DEFAULTS
-
-    builder = SparkSession.builder.master("local[2]").appName("benchmark")
-    settings = DEFAULTS | {
-        "spark.ui.enabled": "false",
+    settings = {
         "spark.driver.memory": "4g",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.log.level": "OFF",
         "spark.local.dir": str(directory / "local"),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
     }
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return open_session("benchmark", "local[2]", settings, 2, local_checkpoint=True)
 
 
 def matches_of(way: str, events: DataFrame) -> DataFrame:
