@@ -103,9 +103,7 @@ def _hash_text(array: Any) -> Lanes:
 def combine(start: tuple[int, int], columns: list[Lanes], length: int) -> Lanes:
     """One fingerprint per row from its columns' lanes, in order: position matters."""
     both = np.empty((2, length), dtype=np.uint64)
-    for lane in (0, 1):
-        both[lane] = start[lane]
-    mix(both)
+    both[:] = mix(np.array(start, dtype=np.uint64)).reshape(2, 1)
     for column in columns:
         for lane in (0, 1):
             both[lane] ^= column[lane]

@@ -1,10 +1,12 @@
 """Logging of the commands that run for a while: readable lines on a terminal, JSON lines anywhere else.
 
-Only the CLI configures logging; the library asks `structlog.get_logger()` and says what happened. Lines go to stderr.
+Only the CLI configures logging; the library asks `structlog.get_logger()`, or Python's own `logging` where a client
+library wants one of those, and says what happened. Either way lines look the same. They go to stderr.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,8 +18,18 @@ if TYPE_CHECKING:
 LEVELS = ("debug", "info", "warning", "error")
 
 
+class _Stderr(logging.Handler):
+    """Writes to whatever stderr is at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(self.format(record) + "\n")
+
+
+_HANDLER = _Stderr(logging.WARNING)
+
+
 def configure(level: str = "info") -> None:
-    """Set up structlog for this process; the last call counts.
+    """Set up structlog and `logging` for this process; the last call counts. Of others, warnings are heard.
 
     Loggers are not cached, so that a logger made before the call follows it and stays picklable.
     """
@@ -38,3 +50,10 @@ def configure(level: str = "info") -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+    _HANDLER.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+        )
+    )
+    logging.getLogger().addHandler(_HANDLER)  # once, however often it is called

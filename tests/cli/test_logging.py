@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from logging import getLogger
 
+import pytest
 import structlog
 
 from cep.cli import logging
 
 
+@pytest.fixture(autouse=True)
+def _as_it_was():
+    yield
+    structlog.reset_defaults()
+    getLogger().removeHandler(logging._HANDLER)
+
+
 def test_off_a_terminal_lines_are_json_on_stderr(capsys):
-    try:
-        logging.configure("info")
-        log = structlog.get_logger()
-        log.debug("hidden")
-        log.info("batch", pattern="P", events=3)
-    finally:
-        structlog.reset_defaults()
+    logging.configure("info")
+    log = structlog.get_logger()
+    log.debug("hidden")
+    log.info("batch", pattern="P", events=3)
     out, err = capsys.readouterr()
     assert out == ""
     (line,) = map(json.loads, err.splitlines())
@@ -32,12 +38,25 @@ def test_off_a_terminal_lines_are_json_on_stderr(capsys):
 def test_on_a_terminal_lines_are_for_people(capsys, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    try:
-        logging.configure("debug")
-        structlog.get_logger().debug("batch", pattern="P")
-    finally:
-        structlog.reset_defaults()
+    logging.configure("debug")
+    structlog.get_logger().debug("batch", pattern="P")
     err = capsys.readouterr().err
     assert "batch" in err
     assert "pattern=P" in err
     assert not err.startswith("{")
+
+
+def test_what_client_libraries_log_looks_the_same(capsys):
+    logging.configure("info")
+    logging.configure("info")
+    log = getLogger("connectors.kafka")
+    log.info("not heard")
+    log.warning("broker %d is slow", 3)
+    log.error("failed", exc_info=ValueError("odd"))
+    slow, failed = map(json.loads, capsys.readouterr().err.splitlines())
+    assert {key: slow[key] for key in ("event", "level", "logger")} == {
+        "event": "broker 3 is slow",
+        "level": "warning",
+        "logger": "connectors.kafka",
+    }
+    assert failed["exception"][0]["exc_value"] == "odd"

@@ -65,6 +65,7 @@ def test_alerts_are_replays_and_poison_is_put_aside_and_secrets_stay_secret(
     done = run(arguments, CEP_TEST_PASSWORD=SECRET)
     assert done.returncode == 0, done.stderr
     shown = done.stdout + done.stderr
+    assert [json.loads(line)["event"] for line in done.stderr.splitlines()].count("batch")  # all of it is JSON
 
     feed(send, source, second)
     debugging = [*arguments[:3], "--debug", *arguments[3:]]
