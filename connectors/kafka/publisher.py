@@ -11,9 +11,10 @@ until `publish` has returned.
 
 *Zombies.* The transactional id is `cep-<job>`. Opening a publisher fences every older one of the job: its next call
 raises `FencedError` and nothing it has begun becomes visible. The newest marker is read only afterwards, when no
-transaction of the job can be open any more. Where a publisher must be opened anew for each batch (Spark's sink commits
-in a worker process of its own), the epoch alone cannot tell the old driver from the new one; there, the driver takes a
-*generation* when it starts (`claim`), markers carry it, and a publisher of a lower generation is fenced.
+transaction of the job can be open any more. A publisher may have to be opened again (after an aborted transaction, or
+in another process), and then the epoch alone cannot tell the old driver from the new one. So a driver takes a
+*generation* when it starts (`claim`), and markers carry it. A publisher that is fenced gives the other one time to
+write its claim down and looks; it stops where there is a higher generation, and opens again where there is none.
 
 *What a job is.* One checkpoint: batch ids count up within it. Give a new checkpoint a new job id (Spark's query id is
 right), or its first batches are taken for the published ones of the old.
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
 _ATTEMPTS = 5
+_COURTESY = 2.0
+"""Seconds from being fenced to looking who did it: a claim takes a few round trips to the broker."""
 _DEFAULTS: dict[str, object] = {
     "compression.type": "lz4",
     "linger.ms": 20,
@@ -77,7 +80,7 @@ class PublishResult:
 
 
 class _AbortableError(Exception):
-    """The transaction must be aborted and can then be tried again."""
+    """The transaction must be aborted, if need be by a new producer, and can then be tried again."""
 
 
 class TransactionalPublisher:
@@ -122,16 +125,10 @@ class TransactionalPublisher:
         self._producer = producer
         try:
             self._insist(producer.init_transactions, "start transactions")
-            self._last = newest_marker(self.config, self.marker_topic, self.job_id, patience=self.patience)
+            self._look()
         except BaseException:
             self._drop()
             raise
-        seen = self._last.generation if self._last else 0
-        if not self._claimed:
-            self.generation = max(seen + 1, self.generation or 0)
-        elif self.generation is not None and seen > self.generation:
-            self._drop()
-            raise self._fenced(f"generation {seen} of the job is publishing, this is generation {self.generation}")
         logger.info(
             "publishing to %s as job %s, generation %s, last committed batch %s",
             self.topic,
@@ -140,6 +137,15 @@ class TransactionalPublisher:
             self._last.batch if self._last else None,
         )
 
+    def _look(self) -> None:
+        """Read the newest marker; raises where it is of a newer driver."""
+        self._last = newest_marker(self.config, self.marker_topic, self.job_id, patience=self.patience)
+        seen = self._last.generation if self._last else 0
+        if not self._claimed:
+            self.generation = max(seen + 1, self.generation or 0)
+        elif self.generation is not None and seen > self.generation:
+            raise self._fenced(f"generation {seen} of the job is publishing, this is generation {self.generation}")
+
     def last_committed(self) -> int | None:
         """The newest batch that is published, None where there is none. Opens the publisher."""
         self.open()
@@ -147,13 +153,22 @@ class TransactionalPublisher:
 
     def claim(self) -> int:
         """Take the next generation of the job and write it down, so that older drivers are fenced for good."""
-        self.open()
-        assert self.generation is not None
-        before = self._last
-        self._transaction(iter(()), Marker(
-            self.job_id, before.batch if before else -1, before.records if before else 0, self.generation, now()
-        ))  # fmt: skip
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                self.open()
+                assert self.generation is not None
+                before = self._last
+                self._transaction(iter(()), Marker(
+                    self.job_id, before.batch if before else -1, before.records if before else 0, self.generation, now()
+                ))  # fmt: skip
+            except FencedError:  # noqa: PERF203 - the driver that this one replaces opened again before the claim
+                self._drop()
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                break
         self._claimed = True
+        assert self.generation is not None
         return self.generation
 
     def close(self) -> None:
@@ -211,6 +226,8 @@ class TransactionalPublisher:
                 # With a claimed generation the epoch says only that someone opened later; the marker says who is right.
                 if not self._claimed or not again or attempt == _ATTEMPTS:
                     raise
+                time.sleep(_COURTESY)
+                self._look()  # before opening, which would fence the successor
             except BaseException:
                 self._drop()
                 raise
@@ -309,7 +326,7 @@ class TransactionalPublisher:
         if error.retriable() and retry:
             logger.info("%s: %s; trying again", what, self.config.redact(error.str()))
             return True
-        if error.txn_requires_abort():
+        if error.txn_requires_abort() or error.fatal():  # e.g. the broker forgot a producer that was silent for a week
             raise _AbortableError(f"cannot {what}: {self.config.redact(error.str())}") from None
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             raise PublishError(
@@ -318,8 +335,7 @@ class TransactionalPublisher:
             ) from None
         if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT):  # noqa: SLF001 - as above
             raise unreachable(self.config, exception) from None
-        kind = "fatal: " if error.fatal() else ""
-        raise PublishError(f"cannot {what}: {kind}{self.config.redact(error.str())} ({error.name()})") from None
+        raise PublishError(f"cannot {what}: {self.config.redact(error.str())} ({error.name()})") from None
 
     def _fenced(self, reason: str) -> FencedError:
         return FencedError(

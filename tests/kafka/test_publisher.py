@@ -125,6 +125,20 @@ def test_generations_tell_drivers_apart_where_every_batch_opens_a_publisher(conf
 
 
 @pytest.mark.usefixtures("real")
+def test_a_driver_that_is_replaced_cannot_keep_its_successor_from_claiming(config, topic, committed, job):
+    name = topic()
+    old, new = (TransactionalPublisher(config, job, topic=name) for _ in range(2))
+    assert old.claim() == 1
+    new.open()
+    assert old.publish(0, records("a")) == PublishResult(0, 1)  # fenced, finds no newer claim, opens again
+    assert new.claim() == 2
+    with pytest.raises(FencedError, match="generation 2"):
+        old.publish(1, records("zombie"))
+    assert new.publish(1, records("b")) == PublishResult(1, 1)
+    assert values(committed(name)) == ["a", "b"]
+
+
+@pytest.mark.usefixtures("real")
 def test_a_zombie_that_opens_in_the_middle_of_a_batch_does_not_stop_the_rightful_driver(config, topic, committed, job):
     name = topic()
     with TransactionalPublisher(config, job, topic=name) as publisher:
