@@ -29,10 +29,9 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 
 slow: $(STAMP) ## Run the long tests: 2,000 random patterns against DuckDB and the like
 	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2
-	CEP_KILLS=4 $(PYTEST) -q -m "slow and (spark or kafka)" tests/cli tests/docs tests/kafka/test_broker.py tests/kafka/test_crash.py \
-		tests/spark/test_crash.py
+	CEP_KILLS=4 $(PYTEST) -q -m "slow and (spark or kafka)" --ignore tests/spark/test_corpus.py
 
-crash: $(STAMP) ## Run the load and crash tests of the Spark job and of Kafka (most of an hour)
+crash: $(STAMP) ## Run all tests of the Spark job and of Kafka that take long, whole (more than an hour)
 	$(PYTEST) -q -m "slow and (spark or kafka)"
 
 soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
