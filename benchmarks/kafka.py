@@ -11,8 +11,8 @@ time is a clock of its own, one millisecond an event.
 * *events/s*: all events of a rate, over the time from the first one sent to the last alert seen. It comes close to the
   rate where the job keeps up. *sent/s* is what the producer managed.
 
-The job is warm when it is measured. `jvm` is Spark's own connector, fetched by its Maven coordinates once; where that
-is not possible the reason is printed and stored.
+The job is warm when it is measured. `jvm` is Spark's own connector, fetched by its Maven coordinates once (an older one
+where a registry lacks the newest); where that is not possible the reason is printed and stored.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +27,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +35,7 @@ import numpy as np
 from benchmarks.machine import facts
 from connectors.kafka.cluster import ensure_topics
 from connectors.kafka.config import KafkaConfig, KafkaFailureError
-from connectors.testing import RealKafka, cache_directory
+from connectors.testing import RealKafka, fetch_connector
 
 RESULTS = Path(__file__).parent / "results"
 PATTERN = """
@@ -52,38 +49,6 @@ PATTERN CardTesting
 TRIPLE_EVERY = 300
 """Events, of which one triple is planted."""
 PARTITIONS = 2
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>cep</groupId><artifactId>connector</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.spark</groupId><artifactId>spark-sql-kafka-0-10_2.13</artifactId>
-      <version>{version}</version></dependency>
-  </dependencies>
-</project>
-"""
-
-
-def fetch_connector() -> list[Path]:
-    """The jars of Spark's Kafka connector for the installed Spark; `KafkaFailureError` says why not."""
-    spark = version("pyspark")
-    home = cache_directory().parent / f"spark-kafka-{spark}"
-    jars = home / "jars"
-    if not jars.is_dir():
-        maven = shutil.which("mvn")
-        if maven is None:
-            raise KafkaFailureError("there is no mvn on the PATH")
-        home.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=home) as scratch:
-            work = Path(scratch)
-            (work / "pom.xml").write_text(_POM.format(version=spark))
-            command = [maven, "-q", "-B", "-f", str(work / "pom.xml"), "dependency:copy-dependencies"]
-            command += ["-DincludeScope=runtime", f"-DoutputDirectory={work / 'jars'}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-            if done.returncode or not any((work / "jars").glob("spark-sql-kafka-*.jar")):
-                artifact = re.search(r"org\.apache\.[\w.]+:[\w.-]+:jar:[\w.-]+", done.stdout + done.stderr)
-                raise KafkaFailureError(f"Maven cannot fetch {artifact[0] if artifact else 'the connector'}")
-            (work / "jars").rename(jars)
-    return sorted(jars.glob("*.jar"))
 
 
 class Alerts:

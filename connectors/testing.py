@@ -20,26 +20,23 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
+from connectors.artifacts import fetch
 from connectors.kafka.built_in import BuiltInCluster
 from connectors.kafka.config import KafkaConfig, KafkaFailureError
 
 KAFKA_VERSION = "4.1.0"
 LOG4J_VERSION = "2.24.3"
+OLDER_CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.0",
+    "org.apache.commons:commons-pool2:2.12.0",
+)
 START_TIMEOUT = 90.0
 _CLUSTER_ID = "5L6g3nShT-eMCtK--X86sw"
-_POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>cep</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
-  <dependencies>
-    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId>
-      <version>{KAFKA_VERSION}</version></dependency>
-    <dependency><groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId>
-      <version>{LOG4J_VERSION}</version></dependency>
-  </dependencies>
-</project>
-"""
 _LOG4J = """<Configuration status="ERROR"><Appenders><Console name="out">
 <PatternLayout pattern="%d %p %c{1} %m%n"/></Console></Appenders>
 <Loggers><Root level="WARN"><AppenderRef ref="out"/></Root></Loggers></Configuration>
@@ -54,39 +51,32 @@ _JVM = (
 )
 
 
-def cache_directory() -> Path:
-    """Where the broker's jars are kept."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "cep" / f"kafka-{KAFKA_VERSION}"
-
-
 def fetch_broker() -> Path:
-    """The directory with the broker's jars, fetched with Maven the first time; `KafkaFailureError` says why not."""
-    home = cache_directory()
-    jars = home / "jars"
-    if jars.is_dir():
-        return jars
-    maven, java = shutil.which("mvn"), shutil.which("java")
-    if java is None or maven is None:
-        raise KafkaFailureError(f"a real broker needs {'java' if java is None else 'mvn'} on the PATH")
-    home.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=home) as scratch:
-        work = Path(scratch)
-        (work / "pom.xml").write_text(_POM)
-        fetched = work / "jars"
-        command = [maven, "-q", "-B", "-f", str(work / "pom.xml"), "dependency:copy-dependencies"]
-        try:
-            done = subprocess.run(  # noqa: S603 - the command is ours
-                [*command, f"-DoutputDirectory={fetched}"], capture_output=True, text=True, timeout=600, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise KafkaFailureError("fetching the broker's artifacts took more than ten minutes") from None
-        if done.returncode or not any(fetched.glob("kafka_2.13-*.jar")):
-            raise KafkaFailureError(f"the broker's artifacts cannot be fetched: {(done.stdout + done.stderr)[-800:]}")
-        (fetched / "log4j2.xml").write_text(_LOG4J)
-        if not jars.exists():  # another session may have been quicker
-            fetched.rename(jars)
+    """The directory with the broker's jars, fetched the first time; `KafkaFailureError` says why not."""
+    jars = fetch(
+        f"kafka-{KAFKA_VERSION}",
+        [
+            f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",
+            f"org.apache.logging.log4j:log4j-slf4j-impl:{LOG4J_VERSION}",
+        ],
+    )
+    settings = jars / "log4j2.xml"
+    if not settings.exists():
+        settings.write_text(_LOG4J)
     return jars
+
+
+def fetch_connector() -> list[Path]:
+    """The jars of Spark's own Kafka connector; `KafkaFailureError` says why not.
+
+    Registries may lack that of the newest Spark. The one before it works there too, with what it needs spelt out.
+    """
+    spark = version("pyspark")
+    try:
+        jars = fetch(f"spark-kafka-{spark}", [f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}"])
+    except KafkaFailureError:
+        jars = fetch("spark-kafka-older", OLDER_CONNECTOR, alone=True)
+    return sorted(jars.glob("*.jar"))
 
 
 def free_port() -> int:

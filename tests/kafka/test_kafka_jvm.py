@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
 from connectors.kafka.config import KafkaConfig, KafkaFailureError
+from connectors.testing import fetch_connector
 from runtime.spark.errors import JobError
 from runtime.spark.kafka_jvm import jvm_options
+from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, replayed, write_jsonl
 
 
 def options(**properties: str) -> dict[str, str]:
@@ -65,3 +70,30 @@ def test_half_a_login_or_two_are_refused():
         options(sasl_username="u", sasl_password="p", sasl_mechanism="GSSAPI")
     with pytest.raises(JobError, match="found both"):
         options(sasl_username="u", sasl_password="p", sasl_mechanism="PLAIN", sasl_jaas_config="x")
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("real")
+def test_a_job_reads_through_the_connector(kafka, topic, send, committed, tmp_path):
+    """The same alerts as replay, from two runs of one checkpoint; a record that is no event is put aside."""
+    pattern, source, sink = tmp_path / "card.cep", topic(2), topic()
+    pattern.write_text(PATTERN)
+    table = events(3000)
+    file = write_jsonl(tmp_path / "events.jsonl", table)
+    jars = ",".join(map(str, fetch_connector()))
+    arguments = [
+        *command(kafka.bootstrap, pattern, source, sink, tmp_path / "checkpoint", "--once", "--on-error", "skip"),
+        *("--kafka-source", "jvm", "--conf", f"spark.jars={jars}"),
+    ]
+    for part in (table[:2000], table[2000:]):
+        send(source, [(-1, str(event["acc"]).encode(), json.dumps(event).encode()) for event in part])
+        send(source, [(0, b"k", b"{not json")])
+        done = subprocess.run(
+            arguments, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=600
+        )
+        assert done.returncode == 0, done.stderr
+    expected = replayed(pattern, file)
+    assert expected
+    assert sorted(message.value().decode() for message in committed(sink)) == sorted(expected)
