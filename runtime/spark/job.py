@@ -121,6 +121,7 @@ def follow(
     from runtime.spark.progress import batch_of
 
     patterns = [plan.pattern for plan in prepared.plans]
+    topics = [name for name, spec in prepared.job.inputs.items() if spec.startswith(KAFKA)]
     seen = -1
     last_batch: int | None = None
     while True:
@@ -129,7 +130,7 @@ def follow(
         for progress in fresh:
             seen = max(seen, progress.batchId)
             if progress.numInputRows or "addBatch" in progress.durationMs:
-                report(batch_of(progress, prepared.streams, patterns))
+                report(batch_of(progress, prepared.streams, patterns, topics))
         if ended:
             return
         if stopping():

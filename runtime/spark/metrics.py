@@ -23,6 +23,9 @@ class Metrics:
         self.late = Counter(
             "cep_late_events_total", "Events dropped: older than the watermark", ["policy"], **with_registry
         )
+        self.refused = Counter(
+            "cep_dead_letters_total", "Records that were no events: skipped, or sent away", ["stream"], **with_registry
+        )
         self.rebuilt = Counter("cep_rebuilt_engines_total", "Engines rebuilt from the log", **with_registry)
         self.watermark = Gauge("cep_watermark_timestamp_seconds", "The watermark", **with_registry)
         self.lag = Gauge("cep_event_time_lag_seconds", "How far the watermark is behind the clock", **with_registry)
@@ -51,6 +54,8 @@ class Metrics:
         for pattern, count in batch.matches.items():
             self.matches.labels(pattern).inc(count)
         self.late.labels("drop").inc(batch.late)
+        for stream, count in batch.refused.items():
+            self.refused.labels(stream).inc(count)
         self.rebuilt.inc(batch.rebuilt)
         if batch.watermark is not None and batch.lag is not None:
             self.watermark.set(batch.watermark.timestamp())

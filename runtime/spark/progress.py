@@ -17,6 +17,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 class Batch:
     """One batch. `events` were read, `late` of them dropped; `rebuilt` engines were made anew from the log.
 
+    `refused` are records of topics that were no events, and were skipped or sent to the dead letters.
+
     `lag` is how far the watermark is behind the clock. None: no watermark yet. `state_bytes` is what the logs of the
     buckets that had events hold.
     """
@@ -32,6 +34,7 @@ class Batch:
     seconds: float
     commit_seconds: float
     offset_lag: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total_events(self) -> int:
@@ -39,13 +42,18 @@ class Batch:
         return sum(self.events.values())
 
     @property
+    def total_refused(self) -> int:
+        """Refused records of all streams."""
+        return sum(self.refused.values())
+
+    @property
     def total_matches(self) -> int:
         """Matches of all patterns."""
         return sum(self.matches.values())
 
 
-def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str]) -> Batch:
-    """From a StreamingQueryProgress. `streams` are in the order of the job's sources."""
+def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str], topics: Sequence[str] = ()) -> Batch:
+    """From a StreamingQueryProgress. `streams` are in the order of the job's sources; `topics` are those on Kafka."""
     observed = progress.observedMetrics.get(METRICS)
     counts = observed.asDict() if observed is not None else {}
     sources = list(progress.sources)
@@ -67,6 +75,12 @@ def batch_of(progress: Any, streams: Sequence[str], patterns: Sequence[str]) -> 
             name: int(float(source.metrics["maxOffsetsBehindLatest"]))
             for name, source in zip(streams, sources, strict=False)
             if source.metrics and "maxOffsetsBehindLatest" in source.metrics
+        },
+        # A source counts records, the stream counts what became events of them.
+        refused={
+            name: source.numInputRows - events[name]
+            for name, source in zip(streams, sources, strict=False)
+            if name in topics and f"{METRICS}:{name}" in progress.observedMetrics
         },
     )
 
@@ -96,6 +110,7 @@ def status_line(batch: Batch) -> str:
         f"{batch.total_events:,} events",
         f"{matches:,} match{'' if matches == 1 else 'es'}",
         *([f"{batch.late:,} late"] if batch.late else []),
+        *([f"{batch.total_refused:,} refused"] if batch.total_refused else []),
         f"watermark {batch.watermark.isoformat(timespec='seconds').replace('+00:00', 'Z') if batch.watermark else '-'}",
         f"lag {_span(batch.lag)}",
         f"state {_size(batch.state_bytes)}",
@@ -111,6 +126,7 @@ def log_fields(batch: Batch) -> dict[str, Any]:
         "events": batch.total_events,
         "matches": batch.total_matches,
         "late": batch.late,
+        "refused": batch.total_refused,
         "watermark": batch.watermark.isoformat().replace("+00:00", "Z") if batch.watermark else None,
         "lag_seconds": round(batch.lag, 3) if batch.lag is not None else None,
         "state_bytes": batch.state_bytes,

@@ -17,7 +17,7 @@ SECRET, WRITTEN = "hunter2-by-reference", "hunter2-written-out"
 POISON = {
     b"no-json": b"{not json",
     b"wrong-type": b'{"ts": "2026-01-01T00:00:00Z", "acc": 7, "amnt": "much"}',
-    b"too-long": b'{"acc": "' + b"x" * (9 << 20) + b'"}',
+    b"too-long": b'{"acc": "' + b"x" * 10_000_000 + b'"}',
     b"no-utf8": b'{"acc": "\xff\xfe"}',
     b"tombstone": None,
 }
@@ -65,7 +65,10 @@ def test_alerts_are_replays_and_poison_is_put_aside_and_secrets_stay_secret(
     done = run(arguments, CEP_TEST_PASSWORD=SECRET)
     assert done.returncode == 0, done.stderr
     shown = done.stdout + done.stderr
-    assert [json.loads(line)["event"] for line in done.stderr.splitlines()].count("batch")  # all of it is JSON
+    logged = [json.loads(line) for line in done.stderr.splitlines()]  # all of it is JSON
+    batches = [entry for entry in logged if entry["event"] == "batch"]
+    assert sum(batch["refused"] for batch in batches) == len(POISON)
+    assert sum(batch["events"] for batch in batches) == len(first)
 
     feed(send, source, second)
     debugging = [*arguments[:3], "--debug", *arguments[3:]]

@@ -94,6 +94,8 @@ def test_a_job_reads_through_the_connector(kafka, topic, send, committed, tmp_pa
             arguments, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=600
         )
         assert done.returncode == 0, done.stderr
+        logged = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+        assert sum(entry["refused"] for entry in logged if entry["event"] == "batch") == 1
     expected = replayed(pattern, file)
     assert expected
     assert sorted(message.value().decode() for message in committed(sink)) == sorted(expected)
