@@ -33,6 +33,7 @@ slow: $(STAMP) ## Run the long tests: 2,000 random patterns against DuckDB and t
 
 crash: $(STAMP) ## Run all tests of the Spark job and of Kafka that take long, whole (more than an hour)
 	$(PYTEST) -q -m "slow and (spark or kafka)"
+	CEP_TEST_MASTER='local-cluster[2,1,1024]' $(PYTEST) -q -m slow tests/spark/test_corpus.py
 
 soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
 	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),60)

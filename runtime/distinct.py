@@ -7,86 +7,113 @@ Without a window a tuple stays alive until deletions take its last combination.
 A deletion that takes the last combination of a tuple takes back every time it was put out, but for those that rest on
 combinations that have left the window: these cannot be deleted any more, and the tuple has been a result for good.
 
+A tuple is known by its id: the sum of its events' shares in it (`Leaf.shares`), each hashed once when the event came.
+So a combination whose tuple is known costs an addition per event and a probe of a table; its fields are never built.
+
 Guaranteed: the set of tuples is SQL's SELECT DISTINCT, in every order of arrival. When events are late, a tuple that
 would have stayed alive through the late event can be put out once more: same tuple, same id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from cep.expr import Col
 from cep.plan import Plan
 from cep.types import Type
 from runtime import hashing
 from runtime.columnar import ARROW_TYPES
-from runtime.leaf import DEAD
+from runtime.columns import Growable
+from runtime.hash_table import HashTable
+from runtime.leaf import DEAD, Leaf
 from runtime.matcher import FOREVER, Partial
-from runtime.output import Output, number_signs
+from runtime.output import Output, number_signs, summed
 
 _PRUNE_AT = 1024
+
+
+class Tuples:
+    """Tuples by id, without repetition; with a window also when the first and last combination of each leaves it."""
+
+    __slots__ = ("_window", "soonest", "table", "until")
+
+    def __init__(self, window: int | None) -> None:
+        self._window = window
+        self.table = HashTable()
+        self.soonest = Growable(np.int64)
+        self.until = Growable(np.int64)
+
+    def add(self, ids: np.ndarray, partial: Partial) -> np.ndarray:
+        """Add the tuples of some matches; the positions of those that are new, one for each."""
+        numbers, fresh = self.table.add(hashing.lanes_of(ids))
+        if self._window is not None:
+            assert partial.earliest is not None
+            leaves = partial.earliest + self._window
+            self.soonest.extend(np.full(len(fresh), FOREVER))
+            self.until.extend(np.full(len(fresh), DEAD))
+            np.minimum.at(self.soonest.view(), numbers, leaves)
+            np.maximum.at(self.until.view(), numbers, leaves)
+        return np.sort(fresh)
 
 
 class Alive:
     """The tuples that are out, and until when."""
 
-    __slots__ = ("_output", "_plan", "_prune_at", "_seed", "lives", "until")
+    __slots__ = ("_computed", "_earlier", "_leaves", "_output", "_plan", "_prune_at", "_seed", "_tuples")
 
-    def __init__(self, plan: Plan, output: Output) -> None:
+    def __init__(self, plan: Plan, output: Output, leaves: Mapping[str, Leaf]) -> None:
         self._plan = plan
-        self._output = output
-        self._seed = hashing.seed(plan.pattern, "DISTINCT")
         self._prune_at = _PRUNE_AT
-        self.until: dict[bytes, int] = {}
-        self.lives: dict[bytes, list[int]] = {}
-        """For each time that a tuple was put out, when the first of the combinations behind it leaves the window."""
+        self._seed = hashing.seed(plan.pattern, "DISTINCT")
+        self._computed = [field for field in plan.fields if not isinstance(field.expr, Col)]
+        self._tuples = Tuples(plan.window)
+        """`soonest` is that of the tuple's present life: when the first of the combinations behind it leaves."""
+        self._earlier: dict[int, list[int]] = {}
+        """`soonest` of a tuple's lives before: it was put out, died and came again, and has not been forgotten yet."""
+        self.bind(output, leaves)
 
-    def keys(self, fields: list[Any], size: int) -> tuple[Any, list[bytes]]:
-        """The ids of tuples, as an array and as dictionary keys."""
-        lanes = hashing.combine(self._seed, [hashing.hash_array(column) for column in fields], size)
-        ids = hashing.id_array(hashing.both_lanes(lanes))
-        return ids, ids.to_pylist()
+    def bind(self, output: Output, leaves: Mapping[str, Leaf]) -> None:
+        """Go on with other leaves: the engine has compacted."""
+        self._output = output
+        self._leaves = leaves
 
-    def admit(self, partial: Partial, sign: int | None) -> Any | None:
+    def __len__(self) -> int:
+        return len(self._tuples.table)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held; what Python holds for tuples that came again is left out."""
+        return self._tuples.table.nbytes + self._tuples.soonest.nbytes + self._tuples.until.nbytes
+
+    def ids(self, partial: Partial) -> np.ndarray:
+        """The id of each match's tuple."""
+        shares = {var: leaf.shares for var, leaf in self._leaves.items() if leaf.shares is not None}
+        total = summed(partial, shares, hashing.both_lanes(hashing.combine(self._seed, [], 1)))
+        if self._computed:
+            columns = [hashing.hash_array(self._output.field(field, partial)) for field in self._computed]
+            hashing.add_lanes(total, hashing.both_lanes(hashing.combine(self._seed, columns, partial.size)))
+        return total
+
+    # --- insertions ------------------------------------------------------------------------------------------------
+
+    def admit(self, partial: Partial, sign: int | None, watermark: int | None) -> Any | None:
         """The record batch of the tuples that these matches bring to life; None where there are none."""
-        fields = self._output.fields(partial)
-        lanes = hashing.combine(self._seed, [hashing.hash_array(column) for column in fields], partial.size)
-        ends = partial.latest if partial.latest is not None else np.zeros(partial.size, dtype=np.int64)
-        starts = partial.earliest if partial.earliest is not None else ends
-        # One row per tuple and end, with the best start of those: usually far fewer than combinations.
-        order = np.lexsort((-starts, lanes[0], lanes[1], ends))
-        a, b, e = lanes[0][order], lanes[1][order], ends[order]
-        first = np.concatenate(([True], (a[1:] != a[:-1]) | (b[1:] != b[:-1]) | (e[1:] != e[:-1])))
-        chosen = order[first]
-        worst = order[np.concatenate((np.flatnonzero(first)[1:] - 1, [len(order) - 1]))]
-        ids = hashing.id_array(hashing.both_lanes((lanes[0][chosen], lanes[1][chosen])))
-        spans = zip(starts[worst].tolist(), starts[chosen].tolist(), ends[chosen].tolist(), strict=True)
-        out = self._come_alive(ids.to_pylist(), spans)
-        if not out:
-            return None
-        return self.batch([c.take(pa.array(chosen[out])) for c in fields], ids.take(pa.array(out)), sign)
+        ids = self.ids(partial)
+        windowed = self._plan.window is not None
+        out = self._come_alive(ids, partial, watermark) if windowed else self._tuples.add(ids, partial)
+        return self.chosen(partial, ids, out, sign) if len(out) else None
 
-    def _come_alive(self, ids: list[bytes], spans: Iterable[tuple[int, int, int]]) -> list[int]:
-        """Which tuples to put out. A span is the first and the last start of some combinations, and their end."""
-        window, until, lives = self._plan.window, self.until, self.lives
-        out = []
-        for i, (key, (worst, best, end)) in enumerate(zip(ids, spans, strict=True)):
-            known = until.get(key)
-            soonest, latest = (FOREVER, FOREVER) if window is None else (worst + window, best + window)
-            if known is None or end > known:
-                out.append(i)
-                lives.setdefault(key, []).append(soonest)
-            elif soonest < lives[key][-1]:
-                lives[key][-1] = soonest
-            if known is None or latest > known:
-                until[key] = latest
-        return out
+    def chosen(self, partial: Partial, ids: np.ndarray, places: np.ndarray, sign: int | None) -> Any:
+        """A record batch of some matches' tuples; start and end are NULL, for a tuple has no one time."""
+        if len(places) < partial.size:
+            partial, ids = partial.flat().take(places), ids[places]
+        return self._batch(self._output.fields(partial), hashing.id_array(ids), sign)
 
-    def batch(self, fields: list[Any], ids: Any, sign: int | None) -> Any:
-        """A record batch of tuples; start and end are NULL, for a tuple has no one time."""
+    def _batch(self, fields: list[Any], ids: Any, sign: int | None) -> Any:
         size = len(ids)
         none = pa.nulls(size, ARROW_TYPES[Type.TIMESTAMP])
         columns = [ids, none, none]
@@ -95,70 +122,172 @@ class Alive:
         schema = self._output.schema if sign is None else self._output.signed_schema
         return pa.RecordBatch.from_arrays([*columns, *fields], schema=schema)
 
-    def collect(self, partials: Iterable[Partial]) -> tuple[dict[bytes, tuple[int, int]], list[Any]]:
-        """All tuples of some matches, and one batch per new tuple (pull mode).
+    def _come_alive(self, ids: np.ndarray, partial: Partial, watermark: int | None) -> np.ndarray:
+        """Which matches put their tuple out: those that end later than their tuple would have lived without them.
 
-        With each tuple comes when the first and the last of its combinations leave the window.
+        Matches are looked at tuple by tuple, in the order of their ends; how long the tuple lives before one of them is
+        a running maximum over those before it.
         """
-        spans: dict[bytes, tuple[int, int]] = {}
-        batches = []
-        window = self._plan.window
-        for partial in partials:
-            fields = self._output.fields(partial)
-            ids, keys = self.keys(fields, partial.size)
-            starts = (partial.earliest if partial.earliest is not None else np.full(partial.size, DEAD)).tolist()
-            fresh = []
-            for i, key in enumerate(keys):
-                expires = FOREVER if window is None else starts[i] + window
-                known = spans.get(key)
-                if known is None:
-                    fresh.append(i)
-                    spans[key] = expires, expires
-                else:
-                    spans[key] = min(known[0], expires), max(known[1], expires)
-            if fresh:
-                places = pa.array(fresh)
-                batches.append(self.batch([column.take(places) for column in fields], ids.take(places), None))
-        return spans, batches
+        assert partial.earliest is not None
+        assert partial.latest is not None
+        assert self._plan.window is not None
+        tuples = self._tuples
+        known = tuples.table.numbered
+        numbers, fresh = tuples.table.add(hashing.lanes_of(ids))
+        tuples.soonest.extend(np.full(len(fresh), FOREVER))
+        tuples.until.extend(np.full(len(fresh), DEAD))
+        order = np.lexsort((partial.latest, numbers))
+        numbers, ends = numbers[order], partial.latest[order]
+        leaves = (partial.earliest + self._plan.window)[order]
+        begins = np.concatenate(([True], numbers[1:] != numbers[:-1]))
+        before = np.where(begins, DEAD, np.concatenate(([DEAD], leaves[:-1])))
+        before = np.maximum(_running_maximum(before, begins), tuples.until.at(numbers))
+        is_out = (ends > before) | (begins & (numbers >= known))
+        self._live(numbers, leaves, begins, is_out, known, watermark)
+        first = np.flatnonzero(begins)
+        tuples.until.view()[numbers[first]] = np.maximum(
+            tuples.until.at(numbers[first]), np.maximum.reduceat(leaves, first)
+        )
+        return np.sort(order[is_out])
 
-    def gone(self, before: list[Any], remaining: dict[bytes, tuple[int, int]], watermark: int | None) -> Iterator[Any]:
+    def _live(
+        self,
+        numbers: np.ndarray,
+        leaves: np.ndarray,
+        begins: np.ndarray,
+        is_out: np.ndarray,
+        known: int,
+        watermark: int | None,
+    ) -> None:
+        """Note the lives of tuples: each begins with a match that is put out and has the matches up to the next."""
+        soonest = self._tuples.soonest.view()
+        cuts = np.flatnonzero(begins | is_out)
+        least = np.minimum.reduceat(leaves, cuts)
+        number, new_life = numbers[cuts], is_out[cuts]
+        again = new_life & ~(begins[cuts] & (number >= known))
+        simple = ~again  # at most one for each tuple, and before those that come again
+        soonest[number[simple]] = np.minimum(soonest[number[simple]], least[simple])
+        for place in np.flatnonzero(again).tolist():
+            tuple_, life = int(number[place]), int(least[place])
+            self._set_earlier(tuple_, self._lives(tuple_, watermark))
+            soonest[tuple_] = life
+
+    # --- lives -----------------------------------------------------------------------------------------------------
+
+    def _lives(self, number: int, watermark: int | None) -> list[int]:
+        """When the lives of a tuple end to be deletable, those that have not yet."""
+        if self._plan.window is None:
+            return [FOREVER]
+        lives = [*self._earlier.get(number, ()), int(self._tuples.soonest.view()[number])]
+        return [life for life in lives if watermark is None or life >= watermark]
+
+    def _set_earlier(self, number: int, lives: list[int]) -> None:
+        if lives:
+            self._earlier[number] = lives
+        else:
+            self._earlier.pop(number, None)
+
+    # --- deletions -------------------------------------------------------------------------------------------------
+
+    def collect(self, partials: Iterable[Partial]) -> tuple[Tuples, list[Any]]:
+        """All tuples of some matches, and batches that have each once."""
+        tuples = Tuples(self._plan.window)
+        return tuples, list(self.once(partials, tuples))
+
+    def once(self, partials: Iterable[Partial], tuples: Tuples) -> Iterator[Any]:
+        """Batches with each tuple of some matches that is not among `tuples` yet, which they are added to."""
+        for partial in partials:
+            ids = self.ids(partial)
+            fresh = tuples.add(ids, partial)
+            if len(fresh):
+                yield self.chosen(partial, ids, fresh, None)
+
+    def gone(self, before: list[Any], remaining: Tuples, watermark: int | None) -> Iterator[Any]:
         """After deletions: of the tuples in `before`, those that no match is left for, with sign -1."""
+        table = self._tuples.table
         for batch in before:
-            keep: list[int] = []
-            for i, key in enumerate(batch.column(0).to_pylist()):
-                if key not in self.until:
-                    continue
-                # What has left the window stays; of the rest, what a life began with may be among the deleted.
-                lives = [soonest for soonest in self.lives[key] if watermark is None or soonest >= watermark]
-                if key in remaining:
-                    soonest, self.until[key] = remaining[key]
-                    self.lives[key] = [max(soonest, life) for life in lives] or [DEAD]
-                else:
-                    del self.until[key], self.lives[key]
-                    keep += [i] * len(lives)
-            if keep:
-                fields = [batch.column(i).take(pa.array(keep)) for i in range(3, batch.num_columns)]
-                yield self.batch(fields, batch.column(0).take(pa.array(keep)), -1)
+            keys = hashing.lanes_of(hashing.from_id_array(batch.column(0)))
+            numbers, left = table.find(keys), remaining.table.find(keys)
+            for place in np.flatnonzero((numbers >= 0) & (left >= 0)).tolist():
+                self._shorten(int(numbers[place]), remaining, int(left[place]), watermark)
+            lost = np.flatnonzero((numbers >= 0) & (left < 0))
+            times = np.array([len(self._lives(n, watermark)) for n in numbers[lost].tolist()], dtype=np.int64)
+            for number in numbers[lost].tolist():
+                self._set_earlier(number, [])
+            table.discard(numbers[lost])
+            places = pa.array(lost.repeat(times))
+            if len(places):
+                fields = [batch.column(i).take(places) for i in range(3, batch.num_columns)]
+                yield self._batch(fields, batch.column(0).take(places), -1)
+        if table.numbered > 2 * len(table) + _PRUNE_AT:
+            self._keep(table.live())
+
+    def _shorten(self, number: int, remaining: Tuples, left: int, watermark: int | None) -> None:
+        """A tuple has lost combinations but not its last. What its lives began with may be among those lost."""
+        if self._plan.window is None:
+            return
+        soonest = int(remaining.soonest.view()[left])
+        # What has left the window stays as it is and cannot be taken back.
+        lives = [max(soonest, life) for life in self._lives(number, watermark)] or [DEAD]
+        self._set_earlier(number, lives[:-1])
+        self._tuples.soonest.view()[number] = lives[-1]
+        self._tuples.until.view()[number] = remaining.until.view()[left]
+
+    # --- the state -------------------------------------------------------------------------------------------------
 
     def prune(self, watermark: int) -> None:
         """Forget tuples that are dead for good. Amortised O(1) per tuple."""
-        if len(self.until) > self._prune_at:
-            self.until = {key: until for key, until in self.until.items() if until >= watermark}
-            self.lives = {key: self.lives[key] for key in self.until}
-            self._prune_at = max(_PRUNE_AT, 2 * len(self.until))
+        if self._plan.window is not None and len(self) > self._prune_at:
+            live = self._tuples.table.live()
+            self._keep(live[self._tuples.until.at(live) >= watermark])
+            self._prune_at = max(_PRUNE_AT, 2 * len(self))
+
+    def _keep(self, numbers: np.ndarray) -> None:
+        """Forget all other tuples."""
+        before = self._tuples
+        self._tuples = Tuples(self._plan.window)
+        self._tuples.table = HashTable.of(before.table.keys(numbers))
+        if self._plan.window is not None:
+            self._tuples.soonest.extend(before.soonest.at(numbers))
+            self._tuples.until.extend(before.until.at(numbers))
+        renumbered = {int(old): new for new, old in enumerate(numbers.tolist())} if self._earlier else {}
+        self._earlier = {renumbered[old]: lives for old, lives in self._earlier.items() if old in renumbered}
 
     def dump(self) -> Any:
         """As a record batch, for a snapshot."""
-        return pa.record_batch(
-            {
-                "id": pa.array(list(self.until), pa.binary(16)),
-                "until": pa.array(list(self.until.values()), pa.int64()),
-                "lives": pa.array([self.lives[key] for key in self.until], pa.list_(pa.int64())),
-            }
-        )
+        numbers = self._tuples.table.live()
+        ids = hashing.id_array(hashing.both_lanes(self._tuples.table.keys(numbers)))
+        if self._plan.window is None:
+            return pa.record_batch({"id": ids})
+        soonest = self._tuples.soonest.at(numbers).tolist()
+        lives = [[*self._earlier.get(n, ()), life] for n, life in zip(numbers.tolist(), soonest, strict=True)]
+        until = pa.array(self._tuples.until.at(numbers))
+        return pa.record_batch({"id": ids, "until": until, "lives": pa.array(lives, pa.list_(pa.int64()))})
 
     def load(self, batch: Any) -> None:
         """From a snapshot."""
-        ids = batch.column("id").to_pylist()
-        self.until = dict(zip(ids, batch.column("until").to_pylist(), strict=True))
-        self.lives = dict(zip(ids, batch.column("lives").to_pylist(), strict=True))
+        ids = hashing.from_id_array(batch.column("id"))
+        self._tuples.table = HashTable.of(hashing.lanes_of(ids))
+        if self._plan.window is None:
+            return
+        lives = batch.column("lives").to_pylist()
+        self._tuples.until.extend(batch.column("until").to_numpy())
+        self._tuples.soonest.extend(np.array([life[-1] for life in lives], dtype=np.int64))
+        self._earlier = {number: life[:-1] for number, life in enumerate(lives) if len(life) > 1}
+
+
+def _running_maximum(values: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """The largest value so far, in each run that begins where it is said.
+
+    >>> _running_maximum(np.array([5, 3, 9, 1, 4]), np.array([True, False, False, True, False]))
+    array([5, 5, 9, 1, 4])
+    """
+    if bool(begins.all()):
+        return values
+    # Ranks instead of values leave room to raise each run above the one before it.
+    order = np.argsort(values, kind="stable")
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.arange(len(values))
+    base = (np.cumsum(begins) - 1) * len(values)
+    largest: np.ndarray = values[order[np.maximum.accumulate(ranks + base) - base]]
+    return largest

@@ -92,10 +92,10 @@ class Engine:
         }
         self._output = Output(plan, self._leaves)
         if plan.merges:
-            before = self._alive
-            self._alive = Alive(plan, self._output)
-            if before is not None:
-                self._alive.until, self._alive.lives = before.until, before.lives
+            if self._alive is None:
+                self._alive = Alive(plan, self._output, self._leaves)
+            else:
+                self._alive.bind(self._output, self._leaves)
 
     # --- push ------------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Engine:
 
     def _emit(self, partial: Partial, sign: int | None) -> Any | None:
         if self._alive is not None:
-            return self._alive.admit(partial, sign)
+            return self._alive.admit(partial, sign, self.watermark)
         partial = self._once(partial)
         return self._output.batch(partial, sign) if partial.size else None
 
@@ -381,8 +381,9 @@ class Engine:
                 for i, index in enumerate(self.plan.indexes)
             ],
             "keys": {name: len(space) for name, space in self._spaces.keys.items()},
-            "distinct": len(self._alive.until) if self._alive is not None else None,
-            "bytes": sum(leaf.nbytes for leaf in self._leaves.values()),
+            "distinct": len(self._alive) if self._alive is not None else None,
+            "bytes": sum(leaf.nbytes for leaf in self._leaves.values())
+            + (self._alive.nbytes if self._alive is not None else 0),
             "operations": self.operations.as_dict(),
         }
 

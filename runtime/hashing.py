@@ -134,6 +134,12 @@ def both_lanes(lanes: Lanes) -> np.ndarray:
     return both.reshape(-1).view(BOTH_LANES)
 
 
+def lanes_of(both: np.ndarray) -> Lanes:
+    """The two lanes of `BOTH_LANES` elements, apart."""
+    lanes = both.view(np.uint64).reshape(-1, 2)
+    return lanes[:, 0].copy(), lanes[:, 1].copy()
+
+
 def add_lanes(total: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Add lane by lane, modulo 2**64, to `total` itself, which is returned. `more` may be one element for all."""
     lanes = total.view(np.uint64)
@@ -147,3 +153,12 @@ def add_lanes(total: np.ndarray, more: np.ndarray) -> np.ndarray:
 def id_array(both: np.ndarray) -> Any:
     """The ids of matches as a fixed-size binary array of 16 bytes."""
     return pa.Array.from_buffers(pa.binary(16), len(both), [None, pa.py_buffer(np.ascontiguousarray(both))])
+
+
+def from_id_array(array: Any) -> np.ndarray:
+    """The inverse of `id_array`, as `BOTH_LANES` elements. A copy."""
+    data = array.buffers()[1]
+    both = np.zeros(len(array), dtype=BOTH_LANES)
+    if len(array):
+        both[:] = np.frombuffer(data, dtype=BOTH_LANES)[array.offset : array.offset + len(array)]
+    return both

@@ -46,6 +46,7 @@ class Leaf:
         "_groups",
         "_keys",
         "_members",
+        "_returned",
         "_seed",
         "_spaces",
         "best",
@@ -57,6 +58,7 @@ class Leaf:
         "ids",
         "indexes",
         "ordinals",
+        "shares",
         "size",
         "spec",
         "time",
@@ -75,6 +77,9 @@ class Leaf:
         self.gone = Growable(np.bool_)
         self.ordinals = Ordinals()
         self._seed = hashing.seed(plan.pattern, var)
+        self._returned = _returned(plan, var) if plan.merges else []
+        self.shares = Growable(hashing.BOTH_LANES) if self._returned else None
+        """What a row adds to the id of a DISTINCT tuple: the fingerprint of what is returned of it."""
         self._spaces = spaces
         self._members = {key.name: key.of(var) for key in plan.keys if var in dict(key.members)}
         self._keys = {name: Growable(np.int64) for name in self._members}
@@ -122,6 +127,9 @@ class Leaf:
             self.time.extend(times)
         self.content.extend(content)
         self.ids.extend(ids)
+        if self.shares is not None:
+            parts = [events.hashes(name) for name in self._returned]
+            self.shares.extend(hashing.both_lanes(hashing.combine(self._seed, parts, length)))
         self.gone.extend(np.zeros(length, dtype=np.bool_))
         self._number(events)
         self.size += length
@@ -198,7 +206,7 @@ class Leaf:
         """Bytes held in columns and indexes."""
         parts: list[Any] = [*self.columns.values(), self.ids, self.content, self.gone]
         parts += [*self._keys.values(), *self._groups.values(), *self._compared.values(), *self.indexes.values()]
-        parts += [part for part in (self.time, self.best) if part is not None]
+        parts += [part for part in (self.time, self.best, self.shares) if part is not None]
         return sum(part.nbytes for part in parts)
 
 
@@ -218,6 +226,11 @@ def _dtype(expr: Expr) -> Any:
     if expr.type is Type.BOOLEAN:
         return np.bool_
     return np.float64 if expr.type is Type.DOUBLE else np.int64
+
+
+def _returned(plan: Plan, var: str) -> list[str]:
+    """The attributes of a variable that are returned as they are."""
+    return [field.expr.attr for field in plan.fields if isinstance(field.expr, Col) and field.expr.var == var]
 
 
 def _compared(plan: Plan, var: str) -> Iterable[Expr]:

@@ -26,7 +26,7 @@ from runtime.columnar import holds
 from runtime.leaf import DEAD, Leaf, Spaces
 from runtime.sorted_groups import Operations, SortedGroups, spread
 
-CHUNK = 1 << 16
+CHUNK = 1 << 15
 """Partial matches expanded at a time. Large enough that a numpy call costs more than Python's overhead around it,
 small enough that the columns of a chunk stay in the processor's cache."""
 

@@ -8,9 +8,10 @@ the first late event builds one.
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
+
+from runtime.columns import Growable
+from runtime.hash_table import HashTable
 
 
 class Ordinals:
@@ -19,7 +20,7 @@ class Ordinals:
     __slots__ = ("_counts", "_newest")
 
     def __init__(self) -> None:
-        self._counts: Counter[int] | None = None
+        self._counts: _Counts | None = None
         self._newest: int | None = None
 
     def assign(
@@ -39,8 +40,8 @@ class Ordinals:
                 return self._tail(content, times, stored, gone, stored_times)
             if not len(stored) and _all_different(content):
                 return np.zeros(len(content), dtype=np.int64)  # the table can wait for a second batch
-            self._counts = Counter(stored[~gone].tolist())
-        return self._count(content, self._counts)
+            self._counts = _Counts(stored[~gone])
+        return self._counts.add(content)
 
     def _in_order(self, times: np.ndarray, stored_times: np.ndarray | None) -> bool:
         """Whether nothing here is older than anything stored, and the batch itself is sorted."""
@@ -65,32 +66,52 @@ class Ordinals:
         stored_times: np.ndarray | None,
     ) -> np.ndarray:
         """Compare only with stored rows of the batch's first instant: all others are older."""
-        twins: Counter[int] = Counter()
+        twins = stored[:0]
         if stored_times is not None and len(stored_times):
             first = int(np.searchsorted(stored_times, times[0], side="left"))
-            twins = Counter(stored[first:][~gone[first:]].tolist())
-        if not twins and _all_different(content):
+            twins = stored[first:][~gone[first:]]
+        if not len(twins) and _all_different(content):
             return np.zeros(len(content), dtype=np.int64)
-        return self._count(content, twins)
-
-    @staticmethod
-    def _count(content: np.ndarray, counts: Counter[int]) -> np.ndarray:
-        result = np.zeros(len(content), dtype=np.int64)
-        values = content.tolist()
-        distinct = dict.fromkeys(values, 1)
-        if len(distinct) == len(values) and counts.keys().isdisjoint(distinct):
-            dict.update(counts, distinct)  # nothing has a twin: Counter.update would add one by one
-            return result
-        for i, value in enumerate(values):
-            seen = counts[value]
-            result[i] = seen
-            counts[value] = seen + 1
-        return result
+        return _Counts(twins).add(content)
 
     def forget(self, content: np.ndarray) -> None:
         """Take back events that were deleted."""
         if self._counts is not None:
-            self._counts -= Counter(content.tolist())
+            self._counts.remove(content)
+
+
+class _Counts:
+    """How many events there are of each content."""
+
+    __slots__ = ("_counts", "_table")
+
+    def __init__(self, content: np.ndarray) -> None:
+        self._table = HashTable()
+        self._counts = Growable(np.int64)
+        self.add(content)
+
+    def add(self, content: np.ndarray) -> np.ndarray:
+        """Count events in; for each, how many of its content were there before it. O(n log n) where some repeat."""
+        numbers, fresh = self._table.add(_keys(content))
+        self._counts.extend(np.zeros(len(fresh), dtype=np.int64))
+        counts = self._counts.view()
+        before: np.ndarray = counts[numbers]
+        if len(fresh) < len(content):
+            order = np.argsort(numbers, kind="stable")
+            ordered = numbers[order]
+            begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+            runs = np.diff(np.concatenate((begins, [len(ordered)])))
+            before[order] += np.arange(len(ordered)) - begins.repeat(runs)
+        np.add.at(counts, numbers, 1)
+        return before
+
+    def remove(self, content: np.ndarray) -> None:
+        """Count events out that are here."""
+        np.subtract.at(self._counts.view(), self._table.find(_keys(content)), 1)
+
+
+def _keys(content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return content, content >> np.uint64(32)
 
 
 def _all_different(content: np.ndarray) -> bool:

@@ -17,7 +17,7 @@ from cep.plan import Field, Plan
 from cep.types import Type
 from runtime import hashing
 from runtime.columnar import ARROW_TYPES, evaluate
-from runtime.columns import number_array
+from runtime.columns import Growable, number_array
 from runtime.leaf import DEAD, Leaf
 from runtime.matcher import Partial
 
@@ -57,7 +57,8 @@ class Output:
     def batch(self, partial: Partial, sign: int | None) -> Any:
         """The record batch of some matches; `sign` is None where the input was not signed."""
         timed = not self._plan.distinct  # a tuple has no one time
-        columns = [self._ids(partial), self._times(partial.earliest if timed else None, partial.size)]
+        ids = summed(partial, {var: leaf.ids for var, leaf in self._leaves.items()}, self._seed)
+        columns = [hashing.id_array(ids), self._times(partial.earliest if timed else None, partial.size)]
         columns.append(self._times(partial.latest if timed else None, partial.size))
         if sign is not None:
             columns.append(number_signs(partial.size, sign))
@@ -66,9 +67,10 @@ class Output:
 
     def fields(self, partial: Partial) -> list[Any]:
         """The field columns of some matches."""
-        return [self._field(field, partial) for field in self._plan.fields]
+        return [self.field(field, partial) for field in self._plan.fields]
 
-    def _field(self, field: Field, partial: Partial) -> Any:
+    def field(self, field: Field, partial: Partial) -> Any:
+        """The column of one field."""
         if isinstance(field.expr, Col):
             return self._gather(field.expr, partial)
 
@@ -87,18 +89,6 @@ class Output:
         var, rows, repeats = partial.last
         return column.take(rows) if col.var == var else column.take(partial.rows[col.var], repeats)
 
-    def _ids(self, partial: Partial) -> Any:
-        """Sum the fingerprints of each match's events."""
-        total: np.ndarray | None = None
-        for var, rows in partial.rows.items():
-            lanes = self._leaves[var].ids.at(rows)
-            total = hashing.add_lanes(lanes, self._seed if total is None else total)
-        assert total is not None
-        if partial.last is not None:
-            var, rows, repeats = partial.last
-            total = hashing.add_lanes(total.repeat(repeats), self._leaves[var].ids.at(rows))
-        return hashing.id_array(total)
-
     def _times(self, times: np.ndarray | None, size: int) -> Any:
         if times is None:
             if len(self._no_times) < size:
@@ -106,6 +96,22 @@ class Output:
             return self._no_times.slice(0, size)
         missing = times == DEAD
         return number_array(times, Type.TIMESTAMP, missing if missing.any() else None)
+
+
+def summed(partial: Partial, fingerprints: Mapping[str, Growable], seed: np.ndarray) -> np.ndarray:
+    """The sum of the fingerprints of each match's events, over the variables that have one."""
+    total = seed
+    for var, rows in partial.rows.items():
+        if var in fingerprints:
+            total = hashing.add_lanes(fingerprints[var].at(rows), total)
+    if partial.last is None:
+        return total if total is not seed else seed.repeat(partial.size)
+    var, rows, repeats = partial.last
+    if var not in fingerprints:
+        return total.repeat(repeats) if total is not seed else seed.repeat(partial.size)
+    if total is seed:
+        return hashing.add_lanes(fingerprints[var].at(rows), seed)
+    return hashing.add_lanes(total.repeat(repeats), fingerprints[var].at(rows))
 
 
 def number_signs(size: int, sign: int) -> Any:

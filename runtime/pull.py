@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from cep.expr import Col
 from cep.plan import Step
+from runtime.distinct import Tuples
 from runtime.matcher import Partial
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def all_matches(engine: Engine) -> Iterator[Partial]:
 def enumerate_matches(engine: Engine) -> Iterator[Any]:
     """Record batches of the current matches, tuples once each for DISTINCT."""
     if engine._alive is not None:
-        yield from engine._alive.collect(all_matches(engine))[1]
+        yield from engine._alive.once(all_matches(engine), Tuples(engine.plan.window))
         return
     for partial in all_matches(engine):
         batch = engine._emit(partial, None)
@@ -43,7 +44,8 @@ def enumerate_matches(engine: Engine) -> Iterator[Any]:
 def count_matches(engine: Engine) -> int:
     """The number of current matches."""
     if engine._alive is not None:
-        return len(engine._alive.collect(all_matches(engine))[0])
+        tuples = Tuples(engine.plan.window)
+        return sum(len(tuples.add(engine._alive.ids(partial), partial)) for partial in all_matches(engine))
     if _countable(engine):
         return int(sum(reduct(engine)[engine.plan.root].tolist()))
     return sum(engine._once(partial).size for partial in all_matches(engine))

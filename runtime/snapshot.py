@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.engine import Engine
 
 MAGIC = b"CEPS"
-VERSION = 2
+VERSION = 3
 _HEAD = struct.Struct("<4sHI16s")
 
 
@@ -55,7 +55,7 @@ def reload(engine: Engine, batches: dict[str, Any]) -> None:
         batch = batches[trigger.var]
         leaf = engine._leaves[trigger.var]
         columns = {name: as_computed(batch.column(name)) for name, _ in leaf.spec.columns}
-        ids = np.frombuffer(b"".join(batch.column("_id").to_pylist()), dtype=hashing.BOTH_LANES)
+        ids = hashing.from_id_array(batch.column("_id"))
         content = batch.column("_content").to_numpy()
         rows = leaf.add(engine.plan, Selection.of(columns, batch.num_rows), ids, content)
         engine._chains.added(trigger.var, rows)

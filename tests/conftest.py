@@ -36,6 +36,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     conf = {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse, "spark.log.level": "ERROR"}
-    session = open_session("cep-tests", "local[2]", conf, 2, local_checkpoint=True)
+    master = os.environ.get("CEP_TEST_MASTER", "local[2]")  # `make crash` also takes a cluster of three processes
+    session = open_session("cep-tests", master, conf, 2, local_checkpoint=True)
     yield session
     session.stop()

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from runtime.spark.blobs import to_blob
+from runtime.spark.worker import settle
 
 PACKED = "slot BIGINT, stream STRING, events BIGINT, oldest BIGINT, newest BIGINT, blob BINARY"
 """The Spark schema of packed rows; `oldest` and `newest` are event times in the blob, in microseconds."""
@@ -54,6 +55,7 @@ class Packer:
                 gathered, count = [], 0
         if count:
             yield from self._cut(gathered)
+        settle()
 
     def _cut(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = pa.Table.from_batches(batches).combine_chunks()  # taking from many chunks is slow

@@ -26,6 +26,7 @@ from typing import Any
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructType
 
 from cep.plan import Plan
 from runtime.spark import host
@@ -33,6 +34,7 @@ from runtime.spark.blobs import from_blob, to_blob, to_payload
 from runtime.spark.cache import Engines, Key, Position
 from runtime.spark.feed import without_late
 from runtime.spark.layout import Group, Layout, Member
+from runtime.spark.worker import settle
 
 OUTPUT = (
     "pattern STRING, matches BIGINT, blob BINARY, "
@@ -41,6 +43,20 @@ OUTPUT = (
 """One row per pattern and blob of matches, and one without pattern per slot and batch, with what happened."""
 _ROW = Row("pattern", "matches", "blob", "events", "late", "entries", "log_bytes", "rebuilt", "caught_up")
 META_FORMAT = 1
+
+# Schemas as objects: text would be parsed by the JVM, once for each state, task and batch.
+_NUMBER = StructType().add("number", LongType())
+_ENTRY = StructType().add("token", LongType()).add("watermark", LongType()).add("payload", BinaryType())
+_TIMES = StructType().add("newest", LongType()).add("bytes", LongType())
+_META = (
+    StructType()
+    .add("format", IntegerType())
+    .add("first", LongType())
+    .add("next", LongType())
+    .add("token", LongType())
+    .add("bytes", LongType())
+    .add("patterns", StringType())
+)
 
 
 def new_engine(plan: Plan) -> Any:
@@ -117,11 +133,9 @@ class Matcher(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
-        self._meta = handle.getValueState(
-            "meta", "format INT, first BIGINT, next BIGINT, token BIGINT, bytes BIGINT, patterns STRING"
-        )
-        self._log = handle.getMapState("log", "number BIGINT", "token BIGINT, watermark BIGINT, payload BINARY")
-        self._newest = handle.getMapState("times", "number BIGINT", "newest BIGINT, bytes BIGINT")
+        self._meta = handle.getValueState("meta", _META)
+        self._log = handle.getMapState("log", _NUMBER, _ENTRY)
+        self._newest = handle.getMapState("times", _NUMBER, _TIMES)
 
     def close(self) -> None:
         """Nothing to release: the engines stay."""
@@ -156,6 +170,7 @@ class Matcher(StatefulProcessor):
         meta.write(self._meta)
         entries = meta.next - meta.first
         yield _ROW(None, 0, None, accepted.events, accepted.late, entries, meta.bytes, rebuilt, caught_up)
+        settle()
 
     # --- events ----------------------------------------------------------------------------------------------------
 

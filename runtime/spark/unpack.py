@@ -19,6 +19,7 @@ from cep.plan import Plan
 from cep.types import Type
 from connectors.files.match_writer import hex_text, json_text
 from runtime.spark.blobs import from_blob
+from runtime.spark.worker import settle
 
 MATCHES = "id STRING, pattern STRING, start TIMESTAMP, end TIMESTAMP, fields STRING, key STRING"
 """The Spark schema of matches."""
@@ -88,6 +89,7 @@ class Unpacker:
             for pattern, blob in zip(batch.column("pattern"), batch.column("blob"), strict=True):
                 if blob.is_valid:
                     yield to_rows(from_blob(blob.as_buffer()), by_name[pattern.as_py()])
+        settle()
 
 
 def to_rows(matches: pa.Table, shape: Shape) -> pa.RecordBatch:

@@ -135,7 +135,7 @@ def test_a_snapshot_waits_until_the_matches_are_read() -> None:
 
 @pytest.mark.parametrize("name", STORED)
 def test_stored_snapshots_stay_readable(name: str) -> None:
-    """Written by version 1 of the format (`write` below). Never write them again for this version.
+    """Written when the format got its version (`write` below). Never write them again for this version.
 
     The plan gets the key that it had then: what the compiler makes of the pattern today is not this test's matter.
     """

@@ -17,6 +17,8 @@ from cep.types import Type
 from runtime import hashing
 from runtime.columnar import as_computed
 from runtime.columns import Growable, NumberColumn, StringColumn, make_column
+from runtime.distinct import _running_maximum
+from runtime.hash_table import HashTable
 from runtime.keys import GroupSpace, KeySpace
 from runtime.ordinals import Ordinals
 from runtime.sorted_groups import Operations, SortedGroups, spread
@@ -271,6 +273,66 @@ def test_combinations_have_numbers_of_their_own(pairs: list[tuple[int, int]], pr
 def test_no_key_is_one_group_and_one_key_its_number() -> None:
     assert GroupSpace(0).encode([], 3).tolist() == [0, 0, 0]
     assert GroupSpace(1).encode([np.array([4, 2])], 2).tolist() == [4, 2]
+
+
+# --- hash tables ----------------------------------------------------------------------------------------------------
+
+CROWDED = st.tuples(st.sampled_from((0, 1, 64, 2**63, 2**64 - 1)), st.integers(0, 12))
+"""Keys of which many begin on one slot."""
+SCATTERED = st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1))
+
+
+def lanes(keys: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([a for a, _ in keys], dtype=np.uint64), np.array([b for _, b in keys], dtype=np.uint64)
+
+
+@given(st.data())
+def test_a_hash_table_is_a_dict_of_numbers(data: st.DataObject) -> None:
+    table, model = HashTable(), dict[tuple[int, int], int]()
+    for _ in range(data.draw(st.integers(1, 5))):
+        batch = data.draw(st.lists(CROWDED | SCATTERED, max_size=40))
+        before = table.numbered
+        numbers, fresh = table.add(lanes(batch))
+        assert [batch[place] for place in fresh] == [
+            key for key, _ in sorted({*zip(batch, numbers.tolist(), strict=True)}, key=lambda pair: pair[1])
+            if key not in model
+        ]  # fmt: skip
+        assert sorted(numbers[fresh].tolist()) == list(range(before, table.numbered))
+        model |= {batch[place]: int(numbers[place]) for place in fresh}
+        assert numbers.tolist() == [model[key] for key in batch]
+        probe = data.draw(st.lists(CROWDED, max_size=10))
+        assert table.find(lanes(probe)).tolist() == [model.get(key, -1) for key in probe]
+        gone = data.draw(st.lists(st.sampled_from(sorted(model)), unique=True, max_size=20)) if model else []
+        table.discard(np.array([model.pop(key) for key in gone], dtype=np.int64))
+        assert len(table) == len(model)
+        assert set(table.live().tolist()) == set(model.values())
+        if data.draw(st.booleans()):
+            kept = table.live()
+            table = HashTable.of(table.keys(kept))
+            model = {key: kept.tolist().index(number) for key, number in model.items()}
+
+
+def test_probes_stay_few_as_a_hash_table_grows() -> None:
+    """Rounds of `add` are what its cost depends on: a handful, at any size."""
+    random = np.random.default_rng(1)
+    table, rounds = HashTable(), []
+    for _ in range(64):
+        keys = random.integers(0, 2**64, 4096, dtype=np.uint64), random.integers(0, 2**64, 4096, dtype=np.uint64)
+        table.add(keys)
+        rounds.append(len(table._places(keys)))
+    assert len(table) == 64 * 4096
+    assert max(rounds) <= 32
+    assert table.nbytes <= 64 * len(table)
+
+
+@given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.booleans()), min_size=1))
+def test_a_running_maximum_starts_again_with_each_run(pairs: list[tuple[int, bool]]) -> None:
+    values = np.array([value for value, _ in pairs], dtype=np.int64)
+    begins = np.array([True, *(begin for _, begin in pairs[1:])])
+    want: list[int] = []
+    for value, begin in zip(values.tolist(), begins.tolist(), strict=True):
+        want.append(value if begin else max(want[-1], value))
+    assert _running_maximum(values, begins).tolist() == want
 
 
 # --- ordinals ------------------------------------------------------------------------------------------------------

@@ -216,6 +216,16 @@ def test_distinct_tuples_are_forgotten_with_the_window() -> None:
     assert max(sizes) <= 2048
 
 
+def test_a_tuple_that_comes_again_and_again_takes_no_more_room() -> None:
+    engine = Engine(compiled(PATTERNS["distinct"]))
+    sizes = []
+    for first in range(0, 6000, 60):
+        found = push(engine, [at(s * SECOND, k=0, x=0) for s in (first, first + 1)], (first + 1) * SECOND)
+        assert len(found) == 1, "alive for a window, put out again after it"
+        sizes.append(len(engine.snapshot()))
+    assert max(sizes[10:]) <= max(sizes[:10]) + 64
+
+
 def test_a_push_without_events_only_moves_time() -> None:
     engine = started(PATTERNS["seq2"])
     push(engine, [at(0), at(SECOND)])
