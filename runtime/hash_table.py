@@ -138,7 +138,7 @@ class HashTable:
         wanted = at[free]
         names = np.arange(1, len(free) + 1, dtype=self._slots.dtype)
         self._slots[wanted] = names
-        won = free[self._slots[wanted] == names]
+        won: np.ndarray = free[self._slots[wanted] == names]
         self._slots[at[won]] = np.arange(self.numbered + 1, self.numbered + 1 + len(won))
         return won
 
