@@ -26,6 +26,7 @@ from runtime import pull, snapshot
 from runtime.batches import BatchError, StreamBatch, read_batch
 from runtime.chains import Chains
 from runtime.distinct import Alive
+from runtime.existence import Best
 from runtime.leaf import Leaf, Spaces
 from runtime.matcher import CHUNK, Matcher, Partial
 from runtime.output import Output
@@ -51,6 +52,7 @@ class Engine:
 
     __slots__ = (
         "_alive",
+        "_best",
         "_broken",
         "_chains",
         "_chunk",
@@ -76,6 +78,7 @@ class Engine:
         self._open = False
         self._broken = False
         self._pushes = 0
+        self._best = {leaf.var: best for leaf in plan.leaves if (best := Best.of(plan, leaf.var)) is not None}
         self._compact_at = _COMPACT_AT
         self._alive: Alive | None = None
         self._reset()
@@ -198,6 +201,8 @@ class Engine:
             self._chains.added(trigger.var, rows)
             if not find:
                 continue
+            if (best := self._best.get(trigger.var)) is not None:
+                rows = best.among(self._leaves[trigger.var], rows)
             for partial in self._matchers[trigger.var].matches(rows):
                 batch = self._emit(partial, 1 if signed else None)
                 if batch is not None:

@@ -286,6 +286,7 @@ def lanes(keys: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([a for a, _ in keys], dtype=np.uint64), np.array([b for _, b in keys], dtype=np.uint64)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_hash_table_is_a_dict_of_numbers(data: st.DataObject) -> None:
     table, model = HashTable(), dict[tuple[int, int], int]()
@@ -325,6 +326,7 @@ def test_probes_stay_few_as_a_hash_table_grows() -> None:
     assert table.nbytes <= 64 * len(table)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-(2**63), 2**63 - 1), st.booleans()), min_size=1))
 def test_a_running_maximum_starts_again_with_each_run(pairs: list[tuple[int, bool]]) -> None:
     values = np.array([value for value, _ in pairs], dtype=np.int64)
