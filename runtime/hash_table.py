@@ -2,10 +2,10 @@
 
 Open addressing. A key is a fingerprint already, so its first lane says where to look; its second says how far to step
 where another key stands. Each round takes all keys that are still looking: those on a free slot write their names to
-it, and whoever can be read there afterwards has it; those that find themselves are done; the others step on. At most
-half of the slots are used, so two rounds serve almost all.
+it, and whoever can be read there afterwards has it; those that find themselves are done; the others step on. At most a
+quarter of the slots is used, so two rounds serve almost all, and the last few are looked up one by one.
 
-Costs O(1) a key, amortised over growth; 16 bytes a key and 8 to 16 for its slots. Numbers are given out from 0, are not
+Costs O(1) a key, amortised over growth; 17 bytes a key and 16 to 32 for its slots. Numbers are given out from 0, are not
 reused and stay as they are. Keys are told apart by all 128 bits.
 """
 
@@ -17,6 +17,7 @@ from runtime.columns import Growable
 from runtime.hashing import Lanes
 
 _LEAST = 64
+_FEW = 24
 _FREE = 0
 _REMOVED = -1
 
@@ -64,8 +65,8 @@ class HashTable:
         numbers = np.empty(size, dtype=np.int64)
         fresh: list[np.ndarray] = []
         pending, (first, second), at = np.arange(size), keys, self._start(keys[0])
-        while len(pending):
-            free = np.flatnonzero(self._slots[at] == _FREE)
+        while len(pending) > _FEW:
+            free = (self._slots[at] == _FREE).nonzero()[0]
             if len(free):
                 won = self._claim(at, free)
                 self._first.extend(first[won])
@@ -74,11 +75,31 @@ class HashTable:
             found = self._slots[at]
             same = self._is(found, first, second)
             numbers[pending[same]] = found[same] - 1
-            rest = np.flatnonzero(~same)
+            rest = (~same).nonzero()[0]
             pending, first, second = pending[rest], first[rest], second[rest]
             at = self._step(at[rest], second)
+        fresh.append(np.array(self._add_one_by_one(numbers, pending, first, second, at), dtype=np.int64))
         self._gone.extend(np.zeros(self.numbered - self._gone.size, dtype=np.bool_))
-        return numbers, np.concatenate(fresh) if fresh else np.empty(0, dtype=np.int64)
+        return numbers, np.concatenate(fresh)
+
+    def _add_one_by_one(
+        self, numbers: np.ndarray, pending: np.ndarray, first: np.ndarray, second: np.ndarray, at: np.ndarray
+    ) -> list[int]:
+        """The rest of `add`, for so few keys that a round of numpy calls costs more than they do."""
+        slots, mask, fresh = self._slots, len(self._slots) - 1, []
+        for number, place in enumerate(pending.tolist()):
+            a, b, slot = first[number], second[number], int(at[number])
+            while (found := int(slots[slot])) != _FREE:
+                if found > 0 and self._first.view()[found - 1] == a and self._second.view()[found - 1] == b:
+                    break
+                slot = (slot + (int(b) & mask | 1)) & mask
+            else:
+                self._first.extend(first[number : number + 1])
+                self._second.extend(second[number : number + 1])
+                slots[slot] = found = self.numbered
+                fresh.append(place)
+            numbers[place] = found - 1
+        return fresh
 
     def find(self, keys: Lanes) -> np.ndarray:
         """The number of each key; -1 for those that are not here."""
@@ -156,11 +177,11 @@ class HashTable:
         return places
 
     def _make_room(self, count: int) -> bool:
-        """Have at least twice as many slots as numbers; whether all keys had to move."""
-        if 2 * count <= len(self._slots):
+        """Have at least four times as many slots as numbers; whether all keys had to move."""
+        if 4 * count <= len(self._slots):
             return False
         size = len(self._slots)
-        while size < 2 * count:
+        while size < 4 * count:
             size *= 2
         self._slots = np.zeros(size, dtype=np.int32 if size < 2**31 else np.int64)
         self._enter(self.live())

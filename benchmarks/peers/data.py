@@ -1,4 +1,4 @@
-"""A workload's events as files: Parquet by stream for Python, one CSV in order of arrival for Java.
+"""A workload's events as files: Arrow by stream for Python, one CSV in order of arrival for Java.
 
 The CSV begins with a line for each stream (`name,column:type,...`) and an empty line; each event is the number of its
 stream and its values. Timestamps are milliseconds there: all times in the workloads are whole seconds.
@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from benchmarks.workloads import Workload
 
@@ -23,7 +22,8 @@ def write(workload: Workload, directory: Path) -> None:
     """All files of a workload."""
     data = workload.data()
     for name, table in data.items():
-        pq.write_table(table, directory / f"{name}.parquet")
+        with pa.ipc.new_file(directory / f"{name}.arrow", table.schema) as file:
+            file.write_table(table.combine_chunks())
     heads = []
     lines: list[pa.Array] = []
     arrivals = []
@@ -36,9 +36,9 @@ def write(workload: Workload, directory: Path) -> None:
         arrivals.append(table["_arrival"].to_numpy() if "_arrival" in table.column_names else np.arange(len(table)))
     order = np.argsort(np.concatenate(arrivals), kind="stable")
     events = pa.chunked_array([chunk for line in lines for chunk in line.chunks]).take(pa.array(order))
-    with (directory / CSV).open("w", encoding="utf-8") as file:
-        file.write("\n".join(heads) + "\n\n")
-        file.writelines(f"{line}\n" for line in events.to_pylist())
+    with (directory / CSV).open("w", encoding="utf-8") as text:
+        text.write("\n".join(heads) + "\n\n")
+        text.writelines(f"{line}\n" for line in events.to_pylist())
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -49,4 +49,4 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def read(directory: Path) -> dict[str, pa.Table]:
     """The streams, in memory."""
-    return {path.stem: pq.read_table(path).combine_chunks() for path in sorted(directory.glob("*.parquet"))}
+    return {path.stem: pa.ipc.open_file(path.read_bytes()).read_all() for path in sorted(directory.glob("*.arrow"))}

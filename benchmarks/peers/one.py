@@ -2,7 +2,7 @@
 
     python -m benchmarks.peers.one ENGINE WORKLOAD DIRECTORY CAP SCALE
 
-The events are read from the directory's Parquet files before the clock starts. The listener counts the rows of each
+The events are read from the directory's Arrow files before the clock starts. The listener counts the rows of each
 batch that is delivered and adds up one of their columns.
 """
 
@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,16 @@ def run(engine: str, name: str, directory: Path, cap: float, scale: float) -> di
     return _line(tally, finished=True, seconds=seconds, memory=memory) | {"events": workload.events}
 
 
+class WithoutPandas(MetaPathFinder):
+    """Arrow loads pandas where it is installed. Neither this engine nor DuckDB needs it."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Refuse it, say nothing to all else."""
+        del path, target
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is left out", name=name)
+
+
 def _watch(tally: Tally, cap: float) -> None:
     time.sleep(cap)
     print(json.dumps(_line(tally, finished=False, seconds=cap, memory=peak())), flush=True)
@@ -112,4 +123,6 @@ def _line(tally: Tally, *, finished: bool, seconds: float, memory: int) -> dict[
 
 if __name__ == "__main__":
     engine_name, workload_name, folder, seconds_text, scale_text = sys.argv[1:]
+    if engine_name != "spark-join":
+        sys.meta_path.insert(0, WithoutPandas())
     print(json.dumps(run(engine_name, workload_name, Path(folder), float(seconds_text), float(scale_text))))
