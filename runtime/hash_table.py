@@ -5,8 +5,8 @@ where another key stands. Each round takes all keys that are still looking: thos
 it, and whoever can be read there afterwards has it; those that find themselves are done; the others step on. At most a
 quarter of the slots is used, so two rounds serve almost all, and the last few are looked up one by one.
 
-Costs O(1) a key, amortised over growth; 17 bytes a key and 16 to 32 for its slots. Numbers are given out from 0, are not
-reused and stay as they are. Keys are told apart by all 128 bits.
+Costs O(1) a key, amortised over growth; 17 bytes a key and 16 to 32 for its slots. Numbers are given out from 0, are
+not reused and stay as they are. Keys are told apart by all 128 bits.
 """
 
 from __future__ import annotations
