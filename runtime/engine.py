@@ -27,6 +27,7 @@ from runtime.batches import BatchError, StreamBatch, read_batch
 from runtime.chains import Chains
 from runtime.distinct import Alive
 from runtime.existence import Best
+from runtime.heap import keep_heap
 from runtime.leaf import Leaf, Spaces
 from runtime.matcher import CHUNK, Matcher, Partial
 from runtime.output import Output
@@ -70,6 +71,7 @@ class Engine:
     )
 
     def __init__(self, plan: Plan, *, chunk: int = CHUNK) -> None:
+        keep_heap()
         self.plan = plan
         self.watermark: int | None = None
         self.operations = Operations()

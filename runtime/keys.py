@@ -10,23 +10,63 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+
+from runtime import hashing
+from runtime.hash_table import HashTable
+
+_SMALL = 1 << 20
 
 
 class KeySpace:
     """Values of one join variable, numbered in order of first sight.
+
+    With `integers`, all values that will ever come are INT. Those from 0 to a million, as ids and codes mostly are,
+    have their numbers in a table; all others in a dictionary.
 
     >>> import pyarrow as pa
     >>> KeySpace().encode(pa.array(["b", "a", "b"]))
     array([0, 1, 0])
     """
 
-    __slots__ = ("_numbers",)
+    __slots__ = ("_count", "_integers", "_numbers", "_table")
 
-    def __init__(self) -> None:
+    def __init__(self, *, integers: bool = False) -> None:
+        self._integers = integers
         self._numbers: dict[Any, int] = {}
+        self._table = np.empty(0, dtype=np.int64)
+        self._count = 0
 
     def encode(self, array: Any) -> np.ndarray:
-        """The number of each value; new values get new numbers. One hash probe per row, one dict probe per value."""
+        """The number of each value; new values get new numbers. One probe per row, and one of a dict per value."""
+        if not self._integers or not len(array):
+            return self._look_up(array)
+        values = array.to_numpy(zero_copy_only=False)
+        if int(values.min()) >= 0 and int(values.max()) < _SMALL:
+            return self._read_off(values)
+        small = (values >= 0) & (values < _SMALL)
+        numbers = np.empty(len(values), dtype=np.int64)
+        if small.any():
+            numbers[small] = self._read_off(values[small])
+        numbers[~small] = self._look_up(pa.array(values[~small]))
+        return numbers
+
+    def _read_off(self, values: np.ndarray) -> np.ndarray:
+        """The numbers of small integers."""
+        most = int(values.max())
+        if most >= len(self._table):
+            more = max(most + 1, 2 * len(self._table), 16) - len(self._table)
+            self._table = np.concatenate((self._table, np.full(more, -1)))
+        numbers: np.ndarray = self._table[values]
+        if int(numbers.min()) < 0:
+            new = np.unique(values[numbers < 0])
+            self._table[new] = np.arange(self._count, self._count + len(new))
+            self._count += len(new)
+            numbers = self._table[values]
+        return numbers
+
+    def _look_up(self, array: Any) -> np.ndarray:
+        """The numbers of any values."""
         encoded = array.dictionary_encode()
         numbers = self._numbers
         values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
@@ -34,44 +74,38 @@ class KeySpace:
         if None in codes:
             for place, number in enumerate(codes):
                 if number is None:
-                    codes[place] = numbers[values[place]] = len(numbers)
+                    codes[place] = numbers[values[place]] = self._count
+                    self._count += 1
         result: np.ndarray = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
         return result
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._count
 
 
 class GroupSpace:
-    """Combinations of key numbers, numbered in order of first sight.
+    """Combinations of key numbers, numbered: first those of the first two, then those with the third, and so on.
 
     With one key a group is the key's number; with none there is one group, 0.
     """
 
-    __slots__ = ("_numbers", "width")
+    __slots__ = ("_pairs", "width")
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self._numbers: dict[Any, int] = {}
+        self._pairs = [HashTable() for _ in range(width - 1)]
 
     def encode(self, keys: list[np.ndarray], length: int, *, add: bool = True) -> np.ndarray:
-        """The group of each row; without `add`, -1 for combinations never seen."""
+        """The group of each row; without `add`, -1 for combinations never seen. O(1) a row and key."""
         if self.width == 0:
             return np.zeros(length, dtype=np.int64)
-        if self.width == 1:
-            return keys[0]
-        stacked = np.stack(keys, axis=1)
-        distinct, inverse = np.unique(stacked, axis=0, return_inverse=True)
-        numbers = self._numbers
-        codes = np.empty(len(distinct), dtype=np.int64)
-        for i, combination in enumerate(map(tuple, distinct.tolist())):
-            number = numbers.get(combination)
-            if number is None:
-                number = -1
-                if add:
-                    number = numbers[combination] = len(numbers)
-            codes[i] = number
-        return codes[inverse.reshape(-1)]
+        groups = keys[0]
+        for table, key in zip(self._pairs, keys[1:], strict=True):
+            # A number has less than 32 bits; what was never seen (-1) gives a pair that was never seen.
+            pair = (groups.astype(np.uint64) << np.uint64(32)) | key.astype(np.uint64)
+            lanes = hashing.mix(pair.copy()), pair
+            groups = table.add(lanes)[0] if add else table.find(lanes)
+        return groups
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._pairs[-1]) if self._pairs else 0

@@ -34,7 +34,9 @@ class Spaces:
     __slots__ = ("groups", "keys")
 
     def __init__(self, plan: Plan) -> None:
-        self.keys = {key.name: KeySpace() for key in plan.keys}
+        self.keys = {
+            key.name: KeySpace(integers=all(expr.type is Type.INT for _, expr in key.members)) for key in plan.keys
+        }
         self.groups = {index.key: GroupSpace(len(index.key)) for index in plan.indexes}
 
 

@@ -243,13 +243,19 @@ def test_a_growable_doubles() -> None:
 # --- keys ----------------------------------------------------------------------------------------------------------
 
 
+TEXTS = st.sampled_from(["a", "b", "", "ä", "\U0001f600", "a\0"])
+INTEGERS = st.sampled_from([0, 1, 2, 17, 2**20 - 1, 2**20, -1, 2**63 - 1, -(2**63)])
+
+
+@pytest.mark.parametrize(("values_of", "type_"), [(TEXTS, pa.string()), (INTEGERS, pa.int64())], ids=["text", "int"])
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.sampled_from(["a", "b", "", "ä", "\U0001f600", "a\0"]), max_size=6), max_size=5))
-def test_equal_values_have_equal_numbers(batches: list[list[str]]) -> None:
-    space = KeySpace()
-    number_of: dict[str, int] = {}
-    for values in batches:
-        numbers = space.encode(pa.array(values, pa.string())).tolist()
+@given(data=st.data())
+def test_equal_values_have_equal_numbers(values_of: Any, type_: pa.DataType, data: st.DataObject) -> None:
+    space = KeySpace(integers=type_ == pa.int64())
+    number_of: dict[Any, int] = {}
+    for _ in range(data.draw(st.integers(0, 5))):
+        values = data.draw(st.lists(values_of, max_size=6))
+        numbers = space.encode(pa.array(values, type_)).tolist()
         for value, number in zip(values, numbers, strict=True):
             assert number_of.setdefault(value, number) == number
     assert sorted(number_of.values()) == list(range(len(space)))
@@ -257,17 +263,21 @@ def test_equal_values_have_equal_numbers(batches: list[list[str]]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12),
-    st.tuples(st.integers(0, 5), st.integers(0, 5)),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), max_size=40),
+    st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)),
+    st.sampled_from((2, 3)),
 )
-def test_combinations_have_numbers_of_their_own(pairs: list[tuple[int, int]], probe: tuple[int, int]) -> None:
-    space = GroupSpace(2)
-    keys = [np.array([pair[i] for pair in pairs], dtype=np.int64) for i in (0, 1)]
-    groups = space.encode(keys, len(pairs)).tolist()
-    assert len(set(zip(pairs, groups, strict=True))) == len(set(pairs)) == len(space)
-    (asked,) = space.encode([np.array([probe[0]]), np.array([probe[1]])], 1, add=False).tolist()
-    assert asked == (groups[pairs.index(probe)] if probe in pairs else -1)
-    assert len(space) == len(set(pairs)), "asking adds nothing"
+def test_combinations_have_numbers_of_their_own(
+    given_: list[tuple[int, int, int]], asked_: tuple[int, int, int], width: int
+) -> None:
+    combinations, probe = [keys[:width] for keys in given_], asked_[:width]
+    space = GroupSpace(width)
+    keys = [np.array([one[i] for one in combinations], dtype=np.int64) for i in range(width)]
+    groups = space.encode(keys, len(combinations)).tolist()
+    assert len(set(zip(combinations, groups, strict=True))) == len(set(combinations)) == len(set(groups)) == len(space)
+    (asked,) = space.encode([np.array([key]) for key in probe], 1, add=False).tolist()
+    assert asked == (groups[combinations.index(probe)] if probe in combinations else -1)
+    assert len(space) == len(set(combinations)), "asking adds nothing"
 
 
 def test_no_key_is_one_group_and_one_key_its_number() -> None:
