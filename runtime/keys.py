@@ -59,7 +59,10 @@ class KeySpace:
             self._table = np.concatenate((self._table, np.full(more, -1)))
         numbers: np.ndarray = self._table[values]
         if int(numbers.min()) < 0:
-            new = np.unique(values[numbers < 0])
+            new = values[numbers < 0]
+            places = np.arange(len(new))
+            self._table[new] = places
+            new = new[self._table[new] == places]  # each value once
             self._table[new] = np.arange(self._count, self._count + len(new))
             self._count += len(new)
             numbers = self._table[values]
