@@ -40,7 +40,7 @@ def engine(results: dict[str, Any]) -> str:
     rows: list[Row] = []
     for row in results["results"]:
         if "failed" in row:
-            rows.append([row["workload"], row["engine"], row["failed"], "", "", "", ""])
+            rows.append([row["workload"], row["engine"], row["failed"], "", "", "", "", ""])
             continue
         rows.append(
             [
@@ -50,10 +50,11 @@ def engine(results: dict[str, Any]) -> str:
                 f"{row['matches']:,}",
                 f"{row['seconds']:.3f}",
                 f"{row['events_per_second']:,.0f}",
+                f"{row['matches_per_second']:,.0f}",
                 f"{row['peak_rss_bytes'] / 2**20:,.0f}",
             ]
         )
-    return table("workload | engine | >events | >matches | >seconds | >events/s | >peak MiB", rows)
+    return table("workload | engine | >events | >matches | >seconds | >events/s | >matches/s | >peak MiB", rows)
 
 
 def spark(results: dict[str, Any]) -> str:
