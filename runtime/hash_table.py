@@ -18,6 +18,7 @@ from runtime.hashing import Lanes
 
 _LEAST = 64
 _FEW = 24
+_BLOCK = 1 << 15
 _FREE = 0
 _REMOVED = -1
 
@@ -188,7 +189,11 @@ class HashTable:
         return True
 
     def _enter(self, numbers: np.ndarray) -> None:
-        """Put numbered keys, all different, into slots."""
+        """Put numbered keys, all different, into slots; some at a time, for the processor's cache."""
+        for first in range(0, len(numbers), _BLOCK):
+            self._enter_block(numbers[first : first + _BLOCK])
+
+    def _enter_block(self, numbers: np.ndarray) -> None:
         second = self._second.at(numbers)
         at = self._start(self._first.at(numbers))
         while len(numbers):
