@@ -47,14 +47,20 @@ class Tuples:
         self.soonest = Growable(np.int64)
         self.until = Growable(np.int64)
 
+    def number(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each tuple, and the positions of those that are new, one for each, still without times."""
+        numbers, fresh = self.table.add(hashing.lanes_of(ids))
+        if self._window is not None:
+            self.soonest.extend(np.full(len(fresh), FOREVER))
+            self.until.extend(np.full(len(fresh), DEAD))
+        return numbers, fresh
+
     def add(self, ids: np.ndarray, partial: Partial) -> np.ndarray:
         """Add the tuples of some matches; the positions of those that are new, one for each."""
-        numbers, fresh = self.table.add(hashing.lanes_of(ids))
+        numbers, fresh = self.number(ids)
         if self._window is not None:
             assert partial.earliest is not None
             leaves = partial.earliest + self._window
-            self.soonest.extend(np.full(len(fresh), FOREVER))
-            self.until.extend(np.full(len(fresh), DEAD))
             np.minimum.at(self.soonest.view(), numbers, leaves)
             np.maximum.at(self.until.view(), numbers, leaves)
         return np.sort(fresh)
@@ -133,9 +139,7 @@ class Alive:
         assert self._plan.window is not None
         tuples = self._tuples
         known = tuples.table.numbered
-        numbers, fresh = tuples.table.add(hashing.lanes_of(ids))
-        tuples.soonest.extend(np.full(len(fresh), FOREVER))
-        tuples.until.extend(np.full(len(fresh), DEAD))
+        numbers, _ = tuples.number(ids)
         order = np.lexsort((partial.latest, numbers))
         numbers, ends = numbers[order], partial.latest[order]
         leaves = (partial.earliest + self._plan.window)[order]
