@@ -30,10 +30,11 @@ from runtime.columnar import ARROW_TYPES
 from runtime.columns import Growable
 from runtime.hash_table import HashTable
 from runtime.leaf import DEAD, Leaf
-from runtime.matcher import FOREVER, Partial
+from runtime.partial import Partial
 from runtime.output import Output, number_signs, summed
 
 _PRUNE_AT = 1024
+FOREVER = np.iinfo(np.int64).max
 
 
 class Tuples:
@@ -55,12 +56,12 @@ class Tuples:
             self.until.extend(np.full(len(fresh), DEAD))
         return numbers, fresh
 
-    def add(self, ids: np.ndarray, partial: Partial) -> np.ndarray:
-        """Add the tuples of some matches; the positions of those that are new, one for each."""
+    def add(self, ids: np.ndarray, start: np.ndarray | None) -> np.ndarray:
+        """Add the tuples of matches that start at these times; the positions of those that are new, one for each."""
         numbers, fresh = self.number(ids)
         if self._window is not None:
-            assert partial.earliest is not None
-            leaves = partial.earliest + self._window
+            assert start is not None
+            leaves = start + self._window
             np.minimum.at(self.soonest.view(), numbers, leaves)
             np.maximum.at(self.until.view(), numbers, leaves)
         return np.sort(fresh)
@@ -110,7 +111,7 @@ class Alive:
         """The record batch of the tuples that these matches bring to life; None where there are none."""
         ids = self.ids(partial)
         windowed = self._plan.window is not None
-        out = self._come_alive(ids, partial, watermark) if windowed else self._tuples.add(ids, partial)
+        out = self._come_alive(ids, partial, watermark) if windowed else self._tuples.add(ids, None)
         return self.chosen(partial, ids, out, sign) if len(out) else None
 
     def chosen(self, partial: Partial, ids: np.ndarray, places: np.ndarray, sign: int | None) -> Any:
@@ -134,15 +135,16 @@ class Alive:
         Matches are looked at tuple by tuple, in the order of their ends; how long the tuple lives before one of them is
         a running maximum over those before it.
         """
-        assert partial.earliest is not None
-        assert partial.latest is not None
+        start, end = partial.start(self._leaves), partial.end(self._leaves)
+        assert start is not None
+        assert end is not None
         assert self._plan.window is not None
         tuples = self._tuples
         known = tuples.table.numbered
         numbers, _ = tuples.number(ids)
-        order = np.lexsort((partial.latest, numbers))
-        numbers, ends = numbers[order], partial.latest[order]
-        leaves = (partial.earliest + self._plan.window)[order]
+        order = np.lexsort((end, numbers))
+        numbers, ends = numbers[order], end[order]
+        leaves = (start + self._plan.window)[order]
         begins = np.concatenate(([True], numbers[1:] != numbers[:-1]))
         before = np.where(begins, DEAD, np.concatenate(([DEAD], leaves[:-1])))
         before = np.maximum(_running_maximum(before, begins), tuples.until.at(numbers))
@@ -202,7 +204,7 @@ class Alive:
         """Batches with each tuple of some matches that is not among `tuples` yet, which they are added to."""
         for partial in partials:
             ids = self.ids(partial)
-            fresh = tuples.add(ids, partial)
+            fresh = tuples.add(ids, partial.start(self._leaves))
             if len(fresh):
                 yield self.chosen(partial, ids, fresh, None)
 

@@ -29,8 +29,9 @@ from runtime.distinct import Alive
 from runtime.existence import Best
 from runtime.heap import keep_heap
 from runtime.leaf import Leaf, Spaces
-from runtime.matcher import CHUNK, Matcher, Partial
+from runtime.matcher import CHUNK, Matcher
 from runtime.output import Output
+from runtime.partial import Partial
 from runtime.selection import Selection
 from runtime.sorted_groups import Operations, spread
 

@@ -6,7 +6,7 @@ then one column per field. Text comes dictionary-encoded: a match repeats its ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from runtime import hashing
 from runtime.columnar import ARROW_TYPES, evaluate
 from runtime.columns import Growable, number_array
 from runtime.leaf import DEAD, Leaf
-from runtime.matcher import Partial
+from runtime.partial import Partial, Times
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -43,26 +43,31 @@ def field_type(field: Field) -> pa.DataType:
 class Output:
     """Turns complete `Partial`s into record batches."""
 
-    __slots__ = ("_leaves", "_no_times", "_plan", "_seed", "schema", "signed_schema")
+    __slots__ = ("_leaves", "_no_times", "_plan", "_seed", "_time_fields", "schema", "signed_schema")
 
     def __init__(self, plan: Plan, leaves: Mapping[str, Leaf]) -> None:
         self._plan = plan
         self._leaves = leaves
         seed = hashing.seed(plan.pattern)
         self._seed = hashing.both_lanes((np.array([seed[0]], np.uint64), np.array([seed[1]], np.uint64)))
+        times = {var: Col(var, leaf.spec.time or "", Type.TIMESTAMP) for var, leaf in leaves.items()}
+        numbers = {field.expr: number for number, field in enumerate(plan.fields)}
+        self._time_fields = {var: numbers[time] for var, time in times.items() if time in numbers}
+        """By variable: the number of the field that returns its event's time, where one does."""
         self._no_times = pa.nulls(0, ARROW_TYPES[Type.TIMESTAMP])
         self.schema = output_schema(plan, signed=False)
         self.signed_schema = output_schema(plan, signed=True)
 
     def batch(self, partial: Partial, sign: int | None) -> Any:
         """The record batch of some matches; `sign` is None where the input was not signed."""
-        timed = not self._plan.distinct  # a tuple has no one time
+        fields = self.fields(partial)
         ids = summed(partial, {var: leaf.ids for var, leaf in self._leaves.items()}, self._seed)
-        columns = [hashing.id_array(ids), self._times(partial.earliest if timed else None, partial.size)]
-        columns.append(self._times(partial.latest if timed else None, partial.size))
+        start = self._times(partial.earliest, partial.start, partial.size, fields)
+        end = self._times(partial.latest, partial.end, partial.size, fields)
+        columns = [hashing.id_array(ids), start, end]
         if sign is not None:
             columns.append(number_signs(partial.size, sign))
-        columns += self.fields(partial)
+        columns += fields
         return pa.RecordBatch.from_arrays(columns, schema=self.schema if sign is None else self.signed_schema)
 
     def fields(self, partial: Partial) -> list[Any]:
@@ -89,13 +94,19 @@ class Output:
         var, rows, repeats = partial.last
         return column.take(rows) if col.var == var else column.take(partial.rows[col.var], repeats)
 
-    def _times(self, times: np.ndarray | None, size: int) -> Any:
-        if times is None:
+    def _times(
+        self, times: Times, values: Callable[[Mapping[str, Leaf]], np.ndarray | None], size: int, fields: list[Any]
+    ) -> Any:
+        """The column of the matches' starts or ends. Where one of the fields is just that, it is put out twice."""
+        if isinstance(times, str) and times in self._time_fields and not self._plan.distinct:
+            return fields[self._time_fields[times]]
+        micros = None if self._plan.distinct else values(self._leaves)  # a tuple has no one time
+        if micros is None:
             if len(self._no_times) < size:
                 self._no_times = pa.nulls(size, ARROW_TYPES[Type.TIMESTAMP])
             return self._no_times.slice(0, size)
-        missing = times == DEAD
-        return number_array(times, Type.TIMESTAMP, missing if missing.any() else None)
+        missing = micros == DEAD
+        return number_array(micros, Type.TIMESTAMP, missing if missing.any() else None)
 
 
 def summed(partial: Partial, fingerprints: Mapping[str, Growable], seed: np.ndarray) -> np.ndarray:

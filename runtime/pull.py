@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from cep.expr import Col
 from cep.plan import Step
 from runtime.distinct import Tuples
-from runtime.matcher import Partial
+from runtime.partial import Partial
 
 if TYPE_CHECKING:
     from runtime.engine import Engine
@@ -44,8 +44,8 @@ def enumerate_matches(engine: Engine) -> Iterator[Any]:
 def count_matches(engine: Engine) -> int:
     """The number of current matches."""
     if engine._alive is not None:
-        tuples = Tuples(engine.plan.window)
-        return sum(len(tuples.add(engine._alive.ids(partial), partial)) for partial in all_matches(engine))
+        tuples, ids = Tuples(engine.plan.window), engine._alive.ids
+        return sum(len(tuples.add(ids(some), some.start(engine._leaves))) for some in all_matches(engine))
     if _countable(engine):
         return int(sum(reduct(engine)[engine.plan.root].tolist()))
     return sum(engine._once(partial).size for partial in all_matches(engine))

@@ -55,10 +55,18 @@ def spread(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
     >>> spread(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])
     """
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    at: np.ndarray = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    ends = counts.cumsum()
+    at: np.ndarray = (starts - (ends - counts)).repeat(counts)
+    at += _iota(len(at))
     return at
+
+
+_FIRST = np.arange(1 << 16)
+
+
+def _iota(count: int) -> np.ndarray:
+    """0, 1, 2, ... Not to be written to."""
+    return _FIRST[:count] if count <= len(_FIRST) else np.arange(count)
 
 
 class SortedGroups:
@@ -274,7 +282,7 @@ class SortedGroups:
     def rows_at(self, positions: np.ndarray) -> np.ndarray:
         """The rows at positions of the arena."""
         self._operations.visited += len(positions)
-        rows: np.ndarray = self._rows[positions]
+        rows: np.ndarray = self._rows.take(positions)
         return rows
 
     def last_keys(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

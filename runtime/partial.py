@@ -1,0 +1,74 @@
+"""Partial matches, held column-wise: what the matcher makes longer and the output puts out.
+
+Times are by name where they can be: as long as each event that is added is known to come before (or after) one that is
+there, the earliest (or latest) is the event of one variable, and its times are in that variable's leaf already. A SEQ
+never compares times that its joins have compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from runtime.columns import Growable
+from runtime.leaf import Leaf
+
+Times = np.ndarray | str | None
+"""One time a match: the values, or the variable whose times they are; None where no stream has times."""
+
+
+@dataclass(slots=True)
+class Partial:
+    """Partial matches: `rows[var][i]` is the row that match i binds to var.
+
+    The last step's rows are kept apart until they are put out: `last` holds them, and `repeats` says how many of them
+    belong to each match before it, so that the columns of all other variables are gathered once and repeated.
+    """
+
+    size: int
+    rows: dict[str, np.ndarray]
+    earliest: Times
+    latest: Times
+    last: tuple[str, np.ndarray, np.ndarray] | None = None
+
+    def take(self, keep: np.ndarray | slice) -> Partial:
+        """The matches selected by a mask, by positions, or a slice of them."""
+        rows = {var: values[keep] for var, values in self.rows.items()}
+        size = len(next(iter(rows.values())))
+        return Partial(size, rows, _taken(self.earliest, keep), _taken(self.latest, keep))
+
+    def flat(self) -> Partial:
+        """The same matches without `last`."""
+        if self.last is None:
+            return self
+        var, rows, repeats = self.last
+        flat = {name: values.repeat(repeats) for name, values in self.rows.items()}
+        flat[var] = rows
+        return Partial(len(rows), flat, self.earliest, self.latest)
+
+    def start(self, leaves: Mapping[str, Leaf]) -> np.ndarray | None:
+        """The time of each match's earliest event."""
+        return self._times(self.earliest, leaves)
+
+    def end(self, leaves: Mapping[str, Leaf]) -> np.ndarray | None:
+        """The time of each match's latest event."""
+        return self._times(self.latest, leaves)
+
+    def _times(self, times: Times, leaves: Mapping[str, Leaf]) -> np.ndarray | None:
+        if not isinstance(times, str):
+            return times
+        values = leaves[times].time
+        assert values is not None
+        return self._gather(times, values)
+
+    def _gather(self, var: str, values: Growable) -> np.ndarray:
+        if self.last is None:
+            return values.at(self.rows[var])
+        last, rows, repeats = self.last
+        return values.at(rows) if var == last else values.at(self.rows[var]).repeat(repeats)
+
+
+def _taken(times: Times, keep: np.ndarray | slice) -> Times:
+    return times[keep] if isinstance(times, np.ndarray) else times
