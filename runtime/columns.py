@@ -61,10 +61,11 @@ class Growable:
 class NumberColumn:
     """INT, DOUBLE, BOOLEAN and TIMESTAMP values with an optional validity mask."""
 
-    __slots__ = ("_type", "_valid", "values")
+    __slots__ = ("_arrow", "_type", "_valid", "values")
 
     def __init__(self, type_: Type) -> None:
         self._type = type_
+        self._arrow = ARROW_TYPES[type_]
         self.values = Growable(_NUMPY[type_])
         self._valid: Growable | None = None
 
@@ -83,15 +84,13 @@ class NumberColumn:
 
     def take(self, rows: np.ndarray, repeats: np.ndarray | None = None) -> Any:
         """The values of some rows as an Arrow array of the column's event type, each repeated where asked."""
-        values = self.values.view()[rows]
+        values = self.values.at(rows)
         if repeats is not None:
             values = values.repeat(repeats)
-        mask = None
-        if self._valid is not None:
-            valid = self._valid.view()[rows]
-            if not valid.all():
-                mask = ~(valid.repeat(repeats) if repeats is not None else valid)
-        return number_array(values, self._type, mask)
+        mask = None if self._valid is None else _missing(self._valid, rows, repeats)
+        if mask is not None or self._type is Type.BOOLEAN:
+            return number_array(values, self._type, mask)
+        return pa.Array.from_buffers(self._arrow, len(values), [None, pa.py_buffer(values)])
 
     def computed(self, rows: np.ndarray) -> Any:
         """Like `take`, with times as int64."""
@@ -102,6 +101,15 @@ class NumberColumn:
     def nbytes(self) -> int:
         """Bytes held."""
         return self.values.nbytes + (self._valid.nbytes if self._valid is not None else 0)
+
+
+def _missing(valid: Growable, rows: np.ndarray, repeats: np.ndarray | None) -> np.ndarray | None:
+    """Which rows are NULL; None where none is."""
+    there = valid.at(rows)
+    if there.all():
+        return None
+    missing: np.ndarray = ~there
+    return missing if repeats is None else missing.repeat(repeats)
 
 
 def number_array(values: np.ndarray, type_: Type, mask: np.ndarray | None = None) -> Any:
@@ -116,20 +124,22 @@ def number_array(values: np.ndarray, type_: Type, mask: np.ndarray | None = None
 class StringColumn:
     """Text in Arrow's own layout (offsets into one byte buffer), so that any range of rows is an Arrow array for free.
 
-    `take` gives dictionary arrays: for rows that lie close together the dictionary is a slice of the column and no text
-    is copied at all.
+    `take` gives dictionary arrays. The dictionary is the whole column where that is small next to what is asked for (it
+    is made once for all chunks of a push), or a slice of it where the rows lie close together: no text is copied then.
     """
 
-    __slots__ = ("_bytes", "_offsets", "_valid")
+    __slots__ = ("_bytes", "_offsets", "_valid", "_whole")
 
     def __init__(self) -> None:
         self._offsets = Growable(np.int64)
         self._offsets.extend(np.zeros(1, dtype=np.int64))
         self._bytes = Growable(np.uint8)
         self._valid: Growable | None = None
+        self._whole: Any = None
 
     def extend(self, array: Any) -> None:
         """Append an Arrow string array."""
+        self._whole = None
         if array.null_count:
             if self._valid is None:
                 self._valid = Growable(np.bool_)
@@ -157,26 +167,26 @@ class StringColumn:
 
     def take(self, rows: np.ndarray, repeats: np.ndarray | None = None) -> Any:
         """The text of some rows as a dictionary array, each repeated where asked."""
-        if len(rows) == 0:
-            return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
-        first, last = int(rows.min()), int(rows.max()) + 1
-        total = len(rows) if repeats is None else int(repeats.sum())
-        if last - first <= max(1024, 2 * total):
-            dictionary = self._slice(first, last)
-            codes: np.ndarray = (rows - first).astype(np.int32)
-        else:
-            distinct, places = np.unique(rows, return_inverse=True)
-            dictionary = self._gather(distinct)
-            codes = places.astype(np.int32)
-        mask = None
-        if self._valid is not None:
-            valid = self._valid.view()[rows]
-            if not valid.all():
-                mask = ~(valid.repeat(repeats) if repeats is not None else valid)
+        codes, dictionary = self._codes(rows, len(rows) if repeats is None else int(repeats.sum()))
         if repeats is not None:
             codes = codes.repeat(repeats)
+        mask = None if self._valid is None else _missing(self._valid, rows, repeats)
         indices = pa.array(codes, mask=mask) if mask is not None else number_codes(codes)
         return pa.DictionaryArray.from_arrays(indices, dictionary, safe=False)  # codes are in range by construction
+
+    def _codes(self, rows: np.ndarray, total: int) -> tuple[np.ndarray, Any]:
+        """The place of each row's text in a dictionary, and the dictionary. O(total)."""
+        enough = max(1024, 2 * total)
+        size = self._offsets.size - 1
+        if size <= enough:
+            if self._whole is None:
+                self._whole = self._slice(0, size)
+            return rows.astype(np.int32), self._whole
+        first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
+        if last - first <= enough:
+            return (rows - first).astype(np.int32), self._slice(first, last)
+        distinct, places = np.unique(rows, return_inverse=True)
+        return places.astype(np.int32), self._gather(distinct)
 
     def _gather(self, rows: np.ndarray) -> Any:
         """The text of ascending rows, copied together."""

@@ -30,8 +30,8 @@ from runtime.columnar import ARROW_TYPES
 from runtime.columns import Growable
 from runtime.hash_table import HashTable
 from runtime.leaf import DEAD, Leaf
-from runtime.partial import Partial
 from runtime.output import Output, number_signs, summed
+from runtime.partial import Partial
 
 _PRUNE_AT = 1024
 FOREVER = np.iinfo(np.int64).max

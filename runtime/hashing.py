@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 Lanes = tuple[np.ndarray, np.ndarray]
 
 _NULL = np.uint64(0x9AE16A3B2F90404F)
+_SHORT = 24
+"""Up to this many bytes a text, offset included, hashing is cheaper than finding out which texts repeat."""
 _LONG = 256
 """Text of more bytes than this is left to BLAKE2b: it is rare, and every word would cost a round."""
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
@@ -56,7 +58,9 @@ def hash_array(array: Any) -> Lanes:
         codes = indices.to_numpy(zero_copy_only=False)
         return _with_nulls(array, (lanes[0][codes], lanes[1][codes]))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return hash_array(array.dictionary_encode())
+        if array.nbytes > _SHORT * len(array):
+            return hash_array(array.dictionary_encode())
+        return _with_nulls(array, _hash_text(pc.fill_null(array, "") if array.null_count else array))
     if not (pa.types.is_int64(kind) or pa.types.is_float64(kind)):  # times and truth values
         array = array.cast(pa.int64())
     numbers = pc.fill_null(array, 0) if array.null_count else array
@@ -85,13 +89,13 @@ def _hash_text(array: Any) -> Lanes:
     lanes = mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[0])), mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[1]))
     long = np.flatnonzero(lengths > _LONG)
     active = np.flatnonzero((lengths > 0) & (lengths <= _LONG))
-    at, left = offsets[active] - start, lengths[active]
+    at, left = offsets.take(active) - start, lengths.take(active)
     while len(active):
-        word = words[at] & _FIRST_BYTES[np.minimum(left, 8)]
+        word = words[at] & _FIRST_BYTES.take(np.minimum(left, 8))
         for lane in lanes:
-            lane[active] = mix(lane[active] ^ word)
-        more = left > 8
-        active, at, left = active[more], at[more] + 8, left[more] - 8
+            lane[active] = mix(lane.take(active) ^ word)
+        more = np.flatnonzero(left > 8)
+        active, at, left = active.take(more), at.take(more) + 8, left.take(more) - 8
     for row in long.tolist():
         text = padded[int(offsets[row]) - start : int(offsets[row + 1]) - start]
         lanes[0][row], lanes[1][row] = np.frombuffer(

@@ -138,14 +138,14 @@ class Matcher:
         self, partial: Partial, low: np.ndarray, counts: np.ndarray
     ) -> Iterator[tuple[Partial, np.ndarray, np.ndarray]]:
         """Cut partial matches with their ranges, none of them empty, into parts of at most `chunk` longer ones."""
-        ends = np.cumsum(counts)
+        ends = counts.cumsum()
         if int(ends[-1]) <= self._chunk:
             yield partial, low, counts
             return
         first = 0
         while first < partial.size:
             before = int(ends[first - 1]) if first else 0
-            last = int(np.searchsorted(ends, before + self._chunk, side="right"))
+            last = int(ends.searchsorted(before + self._chunk, side="right"))
             if last > first:
                 part = slice(first, last)
                 yield partial.take(part), low[part], counts[part]
@@ -189,9 +189,7 @@ class Matcher:
                 longer = self._keep(longer, mask)
         yield from self._expand(longer, steps, number + 1, floor)
 
-    def _times(
-        self, bound: BoundStep, partial: Partial, rows: np.ndarray, repeats: np.ndarray
-    ) -> tuple[Times, Times]:
+    def _times(self, bound: BoundStep, partial: Partial, rows: np.ndarray, repeats: np.ndarray) -> tuple[Times, Times]:
         """The earliest and latest times with `rows` bound: by name where the step's own bounds decide."""
         via, var = bound.step.via, bound.step.var
         earliest = _decided(partial.earliest, via, var, replaced=bound.not_after, stays=bound.not_before)

@@ -17,9 +17,9 @@ from cep.plan import Field, Plan
 from cep.types import Type
 from runtime import hashing
 from runtime.columnar import ARROW_TYPES, evaluate
-from runtime.columns import Growable, number_array
+from runtime.columns import Column, Growable, number_array
 from runtime.leaf import DEAD, Leaf
-from runtime.partial import Partial, Times
+from runtime.partial import Partial, Places, Times
 
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -43,12 +43,24 @@ def field_type(field: Field) -> pa.DataType:
 class Output:
     """Turns complete `Partial`s into record batches."""
 
-    __slots__ = ("_leaves", "_no_times", "_plan", "_seed", "_time_fields", "schema", "signed_schema")
+    __slots__ = (
+        "_fields",
+        "_ids",
+        "_leaves",
+        "_no_times",
+        "_plan",
+        "_seed",
+        "_time_fields",
+        "schema",
+        "signed_schema",
+    )
 
     def __init__(self, plan: Plan, leaves: Mapping[str, Leaf]) -> None:
         self._plan = plan
         self._leaves = leaves
         seed = hashing.seed(plan.pattern)
+        self._ids = {var: leaf.ids for var, leaf in leaves.items()}
+        self._fields = [_looked_up(field, leaves) for field in plan.fields]
         self._seed = hashing.both_lanes((np.array([seed[0]], np.uint64), np.array([seed[1]], np.uint64)))
         times = {var: Col(var, leaf.spec.time or "", Type.TIMESTAMP) for var, leaf in leaves.items()}
         numbers = {field.expr: number for number, field in enumerate(plan.fields)}
@@ -61,7 +73,7 @@ class Output:
     def batch(self, partial: Partial, sign: int | None) -> Any:
         """The record batch of some matches; `sign` is None where the input was not signed."""
         fields = self.fields(partial)
-        ids = summed(partial, {var: leaf.ids for var, leaf in self._leaves.items()}, self._seed)
+        ids = summed(partial, self._ids, self._seed)
         start = self._times(partial.earliest, partial.start, partial.size, fields)
         end = self._times(partial.latest, partial.end, partial.size, fields)
         columns = [hashing.id_array(ids), start, end]
@@ -72,27 +84,24 @@ class Output:
 
     def fields(self, partial: Partial) -> list[Any]:
         """The field columns of some matches."""
-        return [self.field(field, partial) for field in self._plan.fields]
+        places = partial.places()
+        return [
+            self._evaluated(field, places, partial.size) if column is None else column.take(*places[var])
+            for field, var, column in self._fields
+        ]
 
     def field(self, field: Field, partial: Partial) -> Any:
-        """The column of one field."""
-        if isinstance(field.expr, Col):
-            return self._gather(field.expr, partial)
+        """The column of one field that is computed."""
+        return self._evaluated(field, partial.places(), partial.size)
 
+    def _evaluated(self, field: Field, places: Places, size: int) -> Any:
         def supply(col: Col) -> Any:
-            return self._gather(col, partial)
+            return self._leaves[col.var].columns[col.attr].take(*places[col.var])
 
-        array = evaluate(field.expr, supply, partial.size)
+        array = evaluate(field.expr, supply, size)
         if field.type is Type.STRING:
             return array.dictionary_encode()
         return array.cast(field_type(field))
-
-    def _gather(self, col: Col, partial: Partial) -> Any:
-        column = self._leaves[col.var].columns[col.attr]
-        if partial.last is None:
-            return column.take(partial.rows[col.var])
-        var, rows, repeats = partial.last
-        return column.take(rows) if col.var == var else column.take(partial.rows[col.var], repeats)
 
     def _times(
         self, times: Times, values: Callable[[Mapping[str, Leaf]], np.ndarray | None], size: int, fields: list[Any]
@@ -107,6 +116,13 @@ class Output:
             return self._no_times.slice(0, size)
         missing = micros == DEAD
         return number_array(micros, Type.TIMESTAMP, missing if missing.any() else None)
+
+
+def _looked_up(field: Field, leaves: Mapping[str, Leaf]) -> tuple[Field, str, Column | None]:
+    """A field with the variable and the column that it is; without a column where it has to be computed."""
+    if isinstance(field.expr, Col):
+        return field, field.expr.var, leaves[field.expr.var].columns[field.expr.attr]
+    return field, "", None
 
 
 def summed(partial: Partial, fingerprints: Mapping[str, Growable], seed: np.ndarray) -> np.ndarray:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runtime.columns import Growable
 from runtime.leaf import Leaf
 
 Times = np.ndarray | str | None
 """One time a match: the values, or the variable whose times they are; None where no stream has times."""
+
+Places = Mapping[str, tuple[np.ndarray, np.ndarray | None]]
+"""By variable: its rows, and how often each of them is repeated (None: once)."""
 
 
 @dataclass(slots=True)
@@ -61,13 +63,17 @@ class Partial:
             return times
         values = leaves[times].time
         assert values is not None
-        return self._gather(times, values)
+        rows, repeats = self.places()[times]
+        return values.at(rows) if repeats is None else values.at(rows).repeat(repeats)
 
-    def _gather(self, var: str, values: Growable) -> np.ndarray:
+    def places(self) -> Places:
+        """What to gather and repeat for each variable."""
         if self.last is None:
-            return values.at(self.rows[var])
+            return {var: (rows, None) for var, rows in self.rows.items()}
         last, rows, repeats = self.last
-        return values.at(rows) if var == last else values.at(self.rows[var]).repeat(repeats)
+        places: dict[str, tuple[np.ndarray, np.ndarray | None]] = {v: (r, repeats) for v, r in self.rows.items()}
+        places[last] = (rows, None)
+        return places
 
 
 def _taken(times: Times, keep: np.ndarray | slice) -> Times:

@@ -74,7 +74,7 @@ def _bind(
     leaf = leaves[step.var]
     time = Col(step.var, leaf.spec.time or "", described.sort.type) if described.sort is not None else None
     by_time = described.sort is not None and described.sort == time
-    via_time = leaves[step.via].spec.time
+    neighbour = (step.via, leaves[step.via].spec.time)
     needed = {step.via, *step.key, *(v for r in step.ranges for v in variables(r.bound))}
     return BoundStep(
         step=step,
@@ -84,8 +84,8 @@ def _bind(
         supplier=next(iter(set(step.key) or {step.via})) if len(set(step.key)) <= 1 else None,
         same_group=same_group,
         by_time=by_time,
-        not_before=by_time and any(r.op in (">", ">=") and _not_below(r.bound, step.via, via_time) for r in step.ranges),
-        not_after=by_time and any(r.op in ("<", "<=") and _not_above(r.bound, step.via, via_time) for r in step.ranges),
+        not_before=by_time and any(r.op in (">", ">=") and _not_below(r.bound, *neighbour) for r in step.ranges),
+        not_after=by_time and any(r.op in ("<", "<=") and _not_above(r.bound, *neighbour) for r in step.ranges),
         by_row=needed == {step.via},
         ready_at=min(number, max(order.index(v) for v in needed)),
         ranges=[(r.op, next(iter(variables(r.bound))), r.bound) for r in step.ranges],
@@ -138,7 +138,9 @@ class Ranges:
         known = self._once("joined", bound, via, lambda rows: self._search(bound, {via: rows}, len(rows)))
         return None if known is None else (known[0].take(partial.rows[via]), known[1].take(partial.rows[via]))
 
-    def _once(self, what: str, bound: BoundStep, var: str, search: Callable[[np.ndarray], Range | None]) -> Range | None:
+    def _once(
+        self, what: str, bound: BoundStep, var: str, search: Callable[[np.ndarray], Range | None]
+    ) -> Range | None:
         """A search for every row of a variable, done before or now."""
         key = (id(bound), what, var)
         if key not in self._known:
@@ -191,7 +193,9 @@ class Ranges:
 
             known = self._once("window", bound, var, search)
             assert known is not None
-            return np.maximum(low, known[0].take(partial.rows[var]))
+            since: np.ndarray = known[0].take(partial.rows[var])
+            later: np.ndarray = np.maximum(low, since)
+            return later
         latest = partial.end(self._leaves)
         assert latest is not None
         return index.bisect(low, high, self._oldest(latest, floor), "left", by=chained)

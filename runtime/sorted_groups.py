@@ -106,8 +106,8 @@ class SortedGroups:
         if not len(rows):
             return
         order = self._sorted_order(groups, keys)
-        groups, rows = groups[order], rows[order]
-        keys = keys[order] if keys is not None else None
+        groups, rows = groups.take(order), rows.take(order)
+        keys = keys.take(order) if keys is not None else None
         first = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
         touched = groups[first]
         counts = np.diff(np.concatenate((first, [len(groups)])))
@@ -222,8 +222,8 @@ class SortedGroups:
             return empty, empty.copy()
         known = (groups >= 0) & (groups < len(self._start))
         if known.all():
-            start = self._start[groups]
-            return start, start + self._length[groups]
+            start = self._start.take(groups)
+            return start, start + self._length.take(groups)
         safe = np.where(known, groups, 0)
         start = np.where(known, self._start[safe], 0)
         return start, start + np.where(known, self._length[safe], 0)
@@ -254,9 +254,9 @@ class SortedGroups:
             )
         if by is not None:
             rows = self._rows
-            return _bisect_all(low, high, values, side, lambda at: by[rows[at]])
+            return _bisect_all(low, high, values, side, lambda at: by.take(rows.take(at)))
         assert keys is not None
-        return _bisect_all(low, high, values, side, lambda at: keys[at])
+        return _bisect_all(low, high, values, side, keys.take)
 
     def below(self, low: np.ndarray, high: np.ndarray, values: np.ndarray, side: str) -> np.ndarray:
         """`bisect`, but O(1) for a value beyond all keys of its range, as every value is in time order."""
@@ -339,16 +339,22 @@ def _group_order(groups: np.ndarray) -> np.ndarray:
 def _bisect_all(
     low: np.ndarray, high: np.ndarray, values: np.ndarray, side: str, probe: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """Bisect many ranges in lock step: log2 of the longest range rounds."""
+    """Bisect many ranges in lock step: log2 of the longest range rounds.
+
+    Each place moves up by half of what is left wherever the key before its new place is on its side of the value.
+    """
     found = low.copy()
     filled = np.flatnonzero(low < high)
-    low, last, values = low[filled], high[filled] - 1, values[filled]
-    left = last + 1 - low
-    while len(left) and left.max() > 0:
-        half = left >> 1
-        at = probe(np.minimum(low + half, last))  # ranges that are done stay where they are
-        right = np.asarray(at < values if side == "left" else at <= values, dtype=bool) & (left > 0)
-        low += (half + 1) * right
-        left = np.where(right, left - half - 1, half)
+    if not len(filled):
+        return found
+    low, high, values = low.take(filled), high.take(filled), values.take(filled)
+    last = high - 1
+    step = 1 << (int((high - low).max()).bit_length() - 1)
+    while step:
+        key = probe(np.minimum(low + (step - 1), last))
+        passed = np.asarray(key < values if side == "left" else key <= values, dtype=bool)
+        passed &= low <= high - step
+        low += passed * step
+        step >>= 1
     found[filled] = low
     return found
