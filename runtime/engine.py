@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cep.expr import Col, Expr, rewrite, timestamp_text
 from cep.plan import Plan
-from cep.types import Type
-from runtime import pull, snapshot
-from runtime.batches import BatchError, StreamBatch, read_batch
+from runtime import corrections, pull, snapshot
+from runtime.batches import StreamBatch, read_batch
 from runtime.chains import Chains
 from runtime.distinct import Alive
 from runtime.existence import Best
@@ -32,8 +30,8 @@ from runtime.leaf import Leaf, Spaces
 from runtime.matcher import CHUNK, Matcher
 from runtime.output import Output
 from runtime.partial import Partial
-from runtime.selection import Selection
-from runtime.sorted_groups import Operations, spread
+from runtime.selection import Selection, same_filter
+from runtime.sorted_groups import Operations
 
 _COMPACT_AT = 8192
 """Dead rows that are never worth a compaction."""
@@ -64,6 +62,7 @@ class Engine:
         "_open",
         "_output",
         "_pushes",
+        "_same_filter",
         "_spaces",
         "counters",
         "operations",
@@ -82,6 +81,7 @@ class Engine:
         self._broken = False
         self._pushes = 0
         self._best = {leaf.var: best for leaf in plan.leaves if (best := Best.of(plan, leaf.var)) is not None}
+        self._same_filter = same_filter(plan)
         self._compact_at = _COMPACT_AT
         self._alive: Alive | None = None
         self._reset()
@@ -133,7 +133,7 @@ class Engine:
         streams = read_batch(self.plan, batch)
         signed = any(stream.signs is not None for stream in streams.values())
         parts = self._select(streams)
-        deletions = self._find_deletions(parts) if signed else {}
+        deletions = corrections.deletions(self._leaves, parts) if signed else {}
         self.counters["events"] += sum(stream.length for stream in streams.values())
         self.counters["late"] += sum(int(self._late(stream).sum()) for stream in streams.values())
         schema = self._output.signed_schema if signed else self._output.schema
@@ -158,16 +158,15 @@ class Engine:
 
     def _select(self, streams: Mapping[str, StreamBatch]) -> dict[str, Selection]:
         """For each variable the events that can bind it: filtered, not late. Equal filters are applied once."""
-        shared: dict[object, Selection] = {}
         parts: dict[str, Selection] = {}
         for leaf in self.plan.leaves:
-            stream = streams.get(leaf.stream)
-            if stream is None:
+            first = self._same_filter[leaf.var]
+            if leaf.stream not in streams:
                 continue
-            anonymous = tuple(rewrite(condition, _anonymous) for condition in leaf.filter)
-            if (leaf.stream, anonymous) not in shared:
-                shared[leaf.stream, anonymous] = Selection(stream, self._late(stream), leaf.filter)
-            parts[leaf.var] = shared[leaf.stream, anonymous]
+            if first not in parts:
+                stream = streams[leaf.stream]
+                parts[first] = Selection(stream, self._late(stream), leaf.filter)
+            parts[leaf.var] = parts[first]
         return parts
 
     def _apply(
@@ -197,7 +196,7 @@ class Engine:
         for trigger in self.plan.triggers:
             events = parts.get(trigger.var)
             if events is not None and events.signs is not None and events.length:
-                events = self._insertions(trigger.var, events)
+                events = corrections.insertions(self._leaves[trigger.var], events)
             if events is None or not events.length:
                 continue
             rows = self._leaves[trigger.var].add(self.plan, events)
@@ -228,53 +227,7 @@ class Engine:
                 partial = partial.take(leaf.is_first(partial.rows[var]))
         return partial
 
-    # --- corrections -----------------------------------------------------------------------------------------------
-
-    def _net(self, var: str, events: Selection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Content hashes of signed events, the first row of each, and the sum of its signs."""
-        assert events.signs is not None
-        content = self._leaves[var].fingerprints(events)[0]
-        distinct, first, inverse = np.unique(content, return_index=True, return_inverse=True)
-        net = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(net, inverse.reshape(-1), events.signs.astype(np.int64))
-        return distinct, first, net
-
-    def _find_deletions(self, parts: dict[str, Selection]) -> dict[str, np.ndarray]:
-        """The rows that a signed batch deletes, by variable; raises where one is not there.
-
-        O(rows stored) for a batch with deletions, however many: corrections belong in one batch.
-        """
-        found: dict[str, np.ndarray] = {}
-        for var, events in parts.items():
-            if events.signs is None or not events.length:
-                continue
-            leaf = self._leaves[var]
-            content, first, net = self._net(var, events)
-            places = np.flatnonzero(net < 0)
-            if not len(places):
-                continue
-            stored = leaf.live(None)
-            stored = stored[np.isin(leaf.content.at(stored), content[places])]
-            hashes = leaf.content.at(stored)
-            order = np.argsort(hashes, kind="stable")
-            low = np.searchsorted(hashes[order], content[places], side="left")
-            high = np.searchsorted(hashes[order], content[places], side="right")
-            wanted = -net[places]
-            missing = np.flatnonzero(high - low < wanted)
-            if len(missing):
-                at = int(first[places[missing[0]]])
-                row = {name: _shown(events.column(name)[at].as_py(), type_) for name, type_ in leaf.spec.columns}
-                raise BatchError(
-                    f"stream {leaf.spec.stream}: cannot delete an event that is not there (as {var}): {row}"
-                )
-            # The newest twins go first, so that ordinals stay dense.
-            found[var] = stored[order[spread(high - wanted, wanted)]]
-        return found
-
-    def _insertions(self, var: str, events: Selection) -> Selection:
-        """What is left to insert of signed events."""
-        _, first, net = self._net(var, events)
-        return events.take(np.sort(np.repeat(first, np.maximum(net, 0))))
+    # --- deletions -------------------------------------------------------------------------------------------------
 
     def _delete(self, deletions: dict[str, np.ndarray]) -> Iterator[Any]:
         """Take rows out, leaf by leaf, with the matches that they take along."""
@@ -409,13 +362,3 @@ class Engine:
             if above.best is not None:
                 rows = above.live(None)
                 assert (self._chains._best(edge.parent, rows) == above.best.view()[rows]).all(), "stale best start"
-
-
-def _shown(value: Any, type_: Type) -> Any:
-    """A value as an error message shows it: times as text."""
-    return timestamp_text(value) if type_ is Type.TIMESTAMP and value is not None else value
-
-
-def _anonymous(expr: Expr) -> Expr:
-    """An attribute without its variable: two variables' filters are equal if they are so but for the name."""
-    return Col("", expr.attr, expr.type) if isinstance(expr, Col) else expr

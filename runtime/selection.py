@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cep.expr import Col, Expr
+from cep.expr import Col, Expr, rewrite
+from cep.plan import Plan
 from runtime import hashing
 from runtime.batches import StreamBatch
 from runtime.columnar import as_computed, evaluate, holds
@@ -79,3 +80,15 @@ class Selection:
     def of(cls, columns: dict[str, Any], length: int) -> Selection:
         """All of some columns, e.g. from a snapshot."""
         return cls(StreamBatch(columns, length, None, None), np.zeros(length, dtype=np.bool_), ())
+
+
+def same_filter(plan: Plan) -> dict[str, str]:
+    """For each variable the first one of its stream with an equal filter, which may be itself."""
+    first: dict[object, str] = {}
+    filters = {leaf.var: tuple(rewrite(condition, _anonymous) for condition in leaf.filter) for leaf in plan.leaves}
+    return {leaf.var: first.setdefault((leaf.stream, filters[leaf.var]), leaf.var) for leaf in plan.leaves}
+
+
+def _anonymous(expr: Expr) -> Expr:
+    """An attribute without its variable: two variables' filters are equal if they are so but for the name."""
+    return Col("", expr.attr, expr.type) if isinstance(expr, Col) else expr

@@ -171,3 +171,16 @@ def test_late_events_pay_for_the_rows_they_precede_in_their_group_alone() -> Non
             # The late ones before are among the rows that it precedes.
             assert done["displaced"] == behind + [1, 10, 100].index(behind)
             assert done["dead_ends"] == 0
+
+
+@pytest.mark.parametrize("window", [1000, None])
+def test_searches_grow_with_the_events_of_a_batch_and_not_with_its_partial_matches(window: int | None) -> None:
+    """A partner's place is decided by one event (its neighbour, or the latest one), however many share that event."""
+    per_event = []
+    for n in (20, 80):
+        engine = Engine(compiled(seq(3, window)))
+        with work(engine) as done:
+            feed(engine, {"ts": np.arange(3 * n) * SECOND, "role": np.arange(3).repeat(n)}, size=3 * n)
+        assert done["matches"] == n**3
+        per_event.append(done.per_event("seeks", "bisections"))
+    assert per_event[1] == pytest.approx(per_event[0], rel=0.1)
