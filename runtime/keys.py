@@ -38,7 +38,10 @@ class KeySpace:
         self._count = 0
 
     def encode(self, array: Any) -> np.ndarray:
-        """The number of each value; new values get new numbers. One probe per row, and one of a dict per value."""
+        """The number of each value; new values get new numbers. One probe per row, and one of a dict per value.
+
+        Takes dictionary arrays, too.
+        """
         if not self._integers or not len(array):
             return self._look_up(array)
         values = array.to_numpy(zero_copy_only=False)
@@ -70,7 +73,7 @@ class KeySpace:
 
     def _look_up(self, array: Any) -> np.ndarray:
         """The numbers of any values."""
-        encoded = array.dictionary_encode()
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         numbers = self._numbers
         values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
         codes = list(map(numbers.get, values))

@@ -116,6 +116,7 @@ class Leaf:
             array = events.column(self.spec.time)
             self.has_null_time |= bool(array.null_count)
             times = pc.fill_null(array, DEAD).to_numpy(zero_copy_only=False)
+        self._number(events)
         if ids is None or content is None:
             lanes = self.fingerprints(events)
             content = lanes[0]
@@ -133,7 +134,6 @@ class Leaf:
             parts = [events.hashes(name) for name in self._returned]
             self.shares.extend(hashing.both_lanes(hashing.combine(self._seed, parts, length)))
         self.gone.extend(np.zeros(length, dtype=np.bool_))
-        self._number(events)
         self.size += length
         for number, index in self.indexes.items():
             described = plan.indexes[number]

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cep.expr import Col, Expr, rewrite
 from cep.plan import Plan
+from cep.types import Type
 from runtime import hashing
 from runtime.batches import StreamBatch
 from runtime.columnar import as_computed, evaluate, holds
@@ -22,7 +23,7 @@ from runtime.keys import KeySpace
 class Selection:
     """Filtered rows of one stream's batch; columns are filtered when first asked for."""
 
-    __slots__ = ("_columns", "_hashes", "_keys", "_mask", "_stream", "length", "signs")
+    __slots__ = ("_columns", "_encoded", "_hashes", "_keys", "_mask", "_stream", "length", "signs")
 
     def __init__(self, stream: StreamBatch, late: np.ndarray, filters: tuple[Expr, ...]) -> None:
         self._stream = stream
@@ -32,6 +33,8 @@ class Selection:
         self._mask = None if self.length == stream.length else pa.array(mask)
         self.signs = None if stream.signs is None else stream.signs[mask]
         self._columns: dict[str, Any] = {}
+        self._encoded: dict[str, Any] = {}
+        """Text that is a join key, by its distinct values: looked up, and hashed, once a value."""
         self._hashes: dict[str, hashing.Lanes] = {}
         self._keys: dict[tuple[int, Expr], np.ndarray] = {}
 
@@ -45,7 +48,7 @@ class Selection:
     def hashes(self, name: str) -> hashing.Lanes:
         """The hash lanes of a column."""
         if name not in self._hashes:
-            self._hashes[name] = hashing.hash_array(self.column(name))
+            self._hashes[name] = hashing.hash_array(self._encoded.get(name, self.column(name)))
         return self._hashes[name]
 
     def values(self, expr: Expr) -> Any:
@@ -60,7 +63,9 @@ class Selection:
             return space.encode(self.values(expr))
         known = (id(space), Col("", expr.attr, expr.type))
         if known not in self._keys:
-            self._keys[known] = space.encode(self.column(expr.attr))
+            if expr.type is Type.STRING and expr.attr not in self._encoded:
+                self._encoded[expr.attr] = self.column(expr.attr).dictionary_encode()
+            self._keys[known] = space.encode(self._encoded.get(expr.attr, self.column(expr.attr)))
         return self._keys[known]
 
     def take(self, rows: np.ndarray) -> Selection:
@@ -73,7 +78,7 @@ class Selection:
         part.length = len(rows)
         part._mask = None
         part.signs = None
-        part._columns, part._hashes, part._keys = {}, {}, {}
+        part._columns, part._encoded, part._hashes, part._keys = {}, {}, {}, {}
         return part
 
     @classmethod
