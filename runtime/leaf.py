@@ -39,6 +39,10 @@ class Spaces:
         }
         self.groups = {index.key: GroupSpace(len(index.key)) for index in plan.indexes}
 
+    def __len__(self) -> int:
+        """How many keys and groups have numbers, used or not."""
+        return sum(map(len, self.keys.values())) + sum(map(len, self.groups.values()))
+
 
 class Leaf:
     """See the module's text."""
@@ -135,11 +139,14 @@ class Leaf:
             self.shares.extend(hashing.both_lanes(hashing.combine(self._seed, parts, length)))
         self.gone.extend(np.zeros(length, dtype=np.bool_))
         self.size += length
+        self._index(plan, rows)
+        return rows
+
+    def _index(self, plan: Plan, rows: np.ndarray) -> None:
         for number, index in self.indexes.items():
             described = plan.indexes[number]
             keys = None if described.sort is None else self.compared(described.sort, rows)
             index.insert(self.group(described.key, rows), keys, rows)
-        return rows
 
     def _number(self, events: Selection) -> None:
         """Work out key numbers, groups and compared values of new events."""
@@ -162,6 +169,27 @@ class Leaf:
             index.remove(self.group(plan.indexes[number].key, rows), rows)
         self.gone.view()[rows] = True
         self.ordinals.forget(self.content.view()[rows])
+
+    def keep(self, plan: Plan, rows: np.ndarray) -> None:
+        """Forget all other rows, and number these anew in the same order. O(rows kept).
+
+        Best starts stay: those that lean on a row that is forgotten are too old for any match to come.
+        """
+        for column in self.columns.values():
+            column.keep(rows)
+        for values in self._per_row():
+            values.keep(rows)
+        self.size = len(rows)
+        self.ordinals = Ordinals()
+        for index in self.indexes.values():
+            index.clear()
+        self._index(plan, np.arange(self.size))
+
+    def _per_row(self) -> list[Growable]:
+        """Everything beside the columns that has a value for each row."""
+        parts = [self.ids, self.content, self.gone, *self._keys.values(), *self._groups.values()]
+        parts += self._compared.values()
+        return parts + [part for part in (self.time, self.best, self.shares) if part is not None]
 
     # --- reading ---------------------------------------------------------------------------------------------------
 
@@ -206,10 +234,7 @@ class Leaf:
     @property
     def nbytes(self) -> int:
         """Bytes held in columns and indexes."""
-        parts: list[Any] = [*self.columns.values(), self.ids, self.content, self.gone]
-        parts += [*self._keys.values(), *self._groups.values(), *self._compared.values(), *self.indexes.values()]
-        parts += [part for part in (self.time, self.best, self.shares) if part is not None]
-        return sum(part.nbytes for part in parts)
+        return sum(part.nbytes for part in (*self.columns.values(), *self._per_row(), *self.indexes.values()))
 
 
 def _first_lane(ids: np.ndarray) -> np.ndarray:

@@ -86,13 +86,18 @@ class SortedGroups:
     )
 
     def __init__(self, dtype: Any, operations: Operations) -> None:
+        self._operations = operations
+        self._keys = None if dtype is None else np.empty(0, dtype=dtype)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
         self._start = np.zeros(0, dtype=np.int64)
         self._length = np.zeros(0, dtype=np.int64)
         self._capacity = np.zeros(0, dtype=np.int64)
         self._rows = np.empty(16, dtype=np.int64)
-        self._keys = None if dtype is None else np.empty(16, dtype=dtype)
+        self._keys = None if self._keys is None else np.empty(16, dtype=self._keys.dtype)
         self._end = 0
-        self._operations = operations
         self.size = 0
         self.smallest: Any = None
         """No key is smaller; None while there are none. (Removals do not narrow it.)"""

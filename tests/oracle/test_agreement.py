@@ -83,6 +83,7 @@ def test_engine_and_duckdb_agree_on_two_thousand_cases(block: int) -> None:
 def test_engine_and_duckdb_agree_when_every_limit_is_tiny(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks of three matches, compaction and pruning all the time: what large streams do, on small ones."""
     monkeypatch.setattr("runtime.engine._COMPACT_AT", 4)
+    monkeypatch.setattr("runtime.engine._KEYS_AT", 8)
     monkeypatch.setattr("runtime.distinct._PRUNE_AT", 1)
     tiny = Maker(partial(Engine, chunk=3), Engine.restore)
     for seed in range(1000 + block * BLOCK, 1000 + (block + 1) * BLOCK):

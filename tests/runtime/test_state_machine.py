@@ -50,11 +50,11 @@ class History(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before = runtime.engine._COMPACT_AT
-        runtime.engine._COMPACT_AT = 3
+        self.before = runtime.engine._COMPACT_AT, runtime.engine._KEYS_AT
+        runtime.engine._COMPACT_AT, runtime.engine._KEYS_AT = 3, 6
 
     def teardown(self) -> None:
-        runtime.engine._COMPACT_AT = self.before
+        runtime.engine._COMPACT_AT, runtime.engine._KEYS_AT = self.before
 
     @initialize(name=st.sampled_from(sorted(TEXTS)))
     def start(self, name: str) -> None:
