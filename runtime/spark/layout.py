@@ -88,11 +88,6 @@ class Layout:
     feeds: tuple[Feed, ...]
     buckets: int
 
-    @property
-    def timed(self) -> bool:
-        """Whether there is event time, and with it a watermark, in the job."""
-        return any(feed.stream.time is not None for feed in self.feeds)
-
     def by_slot(self) -> dict[int, Group]:
         """The group behind each slot."""
         return {slot: group for group in self.groups for slot in group.slots}

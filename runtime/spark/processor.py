@@ -125,7 +125,6 @@ class Matcher(StatefulProcessor):
     ) -> None:
         self._groups = layout.by_slot()
         self._times = {feed.stream.name: feed.stream.time for feed in layout.feeds}
-        self._timed = layout.timed
         self._job = job
         self._on_change = on_pattern_change
         self._make = make
@@ -175,8 +174,6 @@ class Matcher(StatefulProcessor):
     # --- events ----------------------------------------------------------------------------------------------------
 
     def _watermark(self, timer_values: Any) -> int | None:
-        if not self._timed:
-            return None
         millis = timer_values.getCurrentWatermarkInMs()
         return millis * 1000 if millis > 0 else None
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,22 @@ def test_a_stream_that_no_pattern_uses_any_more_stays_a_source(spark: SparkSessi
     grown = expected(compiled(JOB, "CardTesting"), {"Trans": events})
     known = expected(compiled(JOB, "CardTesting"), {"Trans": events.slice(0, 60)})
     assert lines_in(tmp_path / "out") - before == grown - known
+
+
+def test_the_last_pattern_over_a_stream_with_event_time_can_go(spark: SparkSession, tmp_path: Path) -> None:
+    timeless = """
+    STREAM Login (at TIMESTAMP, user STRING, ok BOOLEAN, tries INT);
+    PATTERN Again AND(Login a, Login b) WHERE a.user = b.user AND a.tries < b.tries UNBOUNDED;
+    """
+    stays = compiled(timeless)
+    events = logins(40)
+    write_parts(tmp_path / "Trans", [trans(20)])
+    write_parts(tmp_path / "Login", [events.slice(0, 20)])
+    run(spark, compiled(CARD + timeless), tmp_path)
+    write_parts(tmp_path / "Login", [events.slice(20)], first=1)
+    run(spark, stays, tmp_path)
+    found = Counter({line: n for line, n in lines_in(tmp_path / "out").items() if '"pattern": "Again"' in line})
+    assert found == expected(stays, {"Login": events})
 
 
 def cli(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
