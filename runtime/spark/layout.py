@@ -34,17 +34,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Patterns that share a partition key, and with it packed events and a log.
-
-    `retention` is the longest window, in microseconds: None where a pattern is unbounded.
-    """
+    """Patterns that share a partition key, and with it packed events and a log."""
 
     name: str
     key: tuple[tuple[str, tuple[str, ...]], ...] | None
     types: tuple[Type, ...]
     members: tuple[Member, ...]
     slots: tuple[int, ...]
-    retention: int | None
 
     def columns(self, stream: str) -> tuple[tuple[str, Type], ...]:
         """The attributes of a stream that some pattern of the group needs, in declared order."""
@@ -129,15 +125,12 @@ def _group(name: str, members: Iterable[Member], buckets: int) -> Group:
     ordered = tuple(sorted(members, key=lambda member: member.plan.pattern))
     plan = ordered[0].plan
     count = buckets if plan.partition_key is not None else 1
-    windows = [member.plan.window for member in ordered]
-    bounded = [window for window in windows if window is not None]
     return Group(
         name=name,
         key=plan.partition_key,
         types=key_types(plan),
         members=ordered,
         slots=tuple(slot(name, number, count, buckets) for number in range(count)),
-        retention=max(bounded) if len(bounded) == len(windows) else None,
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from runtime.spark.dataflow import make_layout
 from runtime.spark.errors import JobError, explain
 from runtime.spark.job import Job, follow, prepare, start
 from runtime.spark.progress import Batch
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+STREAMS = ("Trans", "Login")
+
+
 def run(spark: SparkSession, plans: Sequence[Any], where: Path, **options: Any) -> list[Batch]:
     """A job over `where/<Stream>` to `where/out`, to the end of the input."""
-    inputs = {path.name: str(path) for path in where.iterdir() if path.name in ("Trans", "Login")}
+    inputs = {path.name: str(path) for path in where.iterdir() if path.name in STREAMS}
     settings: dict[str, Any] = {"buckets": 2, "max_files": 1, "master": "local[2]"} | options
     job = Job(inputs=inputs, out=str(where / "out"), checkpoint=str(where / "checkpoint"), once=True, **settings)
     prepared = prepare(job, plans)
@@ -93,17 +97,37 @@ def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Pa
     assert json.loads(letter.read_text())["line"] == 1
 
 
-def test_a_stream_that_no_pattern_uses_any_more_stays_a_source(spark: SparkSession, tmp_path: Path) -> None:
-    events = trans(90)
-    write_parts(tmp_path / "Trans", [events.slice(0, 60)])
+def slots_of(plans: Sequence[Any]) -> set[int]:
+    return set(make_layout(tuple(plans), dict.fromkeys(STREAMS), 2, {}).by_slot())
+
+
+def slots_with_state(spark: SparkSession, checkpoint: Path) -> set[int]:
+    """The slots of which the last batch left anything in Spark's state."""
+    reader = spark.read.format("statestore").option("path", str(checkpoint))
+    meta, log, times = (
+        reader.option("stateVarName", name).load().select("key.slot") for name in ("meta", "log", "times")
+    )
+    return {row.slot for row in meta.union(log).union(times).collect()}
+
+
+def test_when_the_last_pattern_of_a_key_goes_its_stream_stays_a_source_and_its_state_goes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    both, stays = compiled(JOB, "CardTesting", "Takeover"), compiled(JOB, "CardTesting")
+    events, hours_later = trans(90), trans(3, step=3 * 3_600_000_000).slice(1)
+    checkpoint = tmp_path / "checkpoint"
+    write_parts(tmp_path / "Trans", [events.slice(0, 30), events.slice(30, 30)])
     write_parts(tmp_path / "Login", [logins(30)])
-    run(spark, compiled(JOB, "CardTesting", "Takeover"), tmp_path)
+    run(spark, both, tmp_path)
     before = lines_in(tmp_path / "out")
-    write_parts(tmp_path / "Trans", [events.slice(60)], first=1)
-    run(spark, compiled(JOB, "CardTesting"), tmp_path)
-    grown = expected(compiled(JOB, "CardTesting"), {"Trans": events})
-    known = expected(compiled(JOB, "CardTesting"), {"Trans": events.slice(0, 60)})
+    assert slots_with_state(spark, checkpoint) == slots_of(both)
+
+    rest = pa.concat_tables([events.slice(60), hours_later.slice(0, 1)])
+    write_parts(tmp_path / "Trans", [rest, hours_later.slice(1)], first=2)
+    run(spark, stays, tmp_path)
+    grown, known = (expected(stays, {"Trans": table}) for table in (events, events.slice(0, 60)))
     assert lines_in(tmp_path / "out") - before == grown - known
+    assert slots_with_state(spark, checkpoint) == slots_of(stays)
 
 
 def test_the_last_pattern_over_a_stream_with_event_time_can_go(spark: SparkSession, tmp_path: Path) -> None:
