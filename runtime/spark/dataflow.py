@@ -112,12 +112,12 @@ def packed_matches(
         events = events.unionByName(part)
     if streaming:
         _need_rocksdb(next(iter(streams.values())))
-        if made.timed:
-            never = F.timestamp_seconds(F.lit(_FAR_FUTURE))
-            events = events.withColumn("never", never.alias("never", metadata=_EVENT_TIME))
+        # Also where no stream has event time, and the watermark is that of 1970: a checkpoint cannot change its mode
+        # when the first pattern over a stream with event time comes, or the last one goes.
+        never = F.timestamp_seconds(F.lit(_FAR_FUTURE))
+        events = events.withColumn("never", never.alias("never", metadata=_EVENT_TIME))
         matcher = Matcher(made, uuid.uuid4().hex, on_pattern_change, make_engine)
-        mode = "EventTime" if made.timed else "None"
-        found = events.groupBy("slot").transformWithState(matcher, OUTPUT, "Append", mode)
+        found = events.groupBy("slot").transformWithState(matcher, OUTPUT, "Append", "EventTime")
     else:
         found = events.groupBy("slot").applyInArrow(batch_matcher(made, make_engine), OUTPUT)
     return found.observe(metrics, *_metrics(plans)) if streaming else found

@@ -34,17 +34,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Patterns that share a partition key, and with it packed events and a log.
-
-    `retention` is the longest window, in microseconds: None where a pattern is unbounded.
-    """
+    """Patterns that share a partition key, and with it packed events and a log."""
 
     name: str
     key: tuple[tuple[str, tuple[str, ...]], ...] | None
     types: tuple[Type, ...]
     members: tuple[Member, ...]
     slots: tuple[int, ...]
-    retention: int | None
 
     def columns(self, stream: str) -> tuple[tuple[str, Type], ...]:
         """The attributes of a stream that some pattern of the group needs, in declared order."""
@@ -88,11 +84,6 @@ class Layout:
     feeds: tuple[Feed, ...]
     buckets: int
 
-    @property
-    def timed(self) -> bool:
-        """Whether there is event time, and with it a watermark, in the job."""
-        return any(feed.stream.time is not None for feed in self.feeds)
-
     def by_slot(self) -> dict[int, Group]:
         """The group behind each slot."""
         return {slot: group for group in self.groups for slot in group.slots}
@@ -134,15 +125,12 @@ def _group(name: str, members: Iterable[Member], buckets: int) -> Group:
     ordered = tuple(sorted(members, key=lambda member: member.plan.pattern))
     plan = ordered[0].plan
     count = buckets if plan.partition_key is not None else 1
-    windows = [member.plan.window for member in ordered]
-    bounded = [window for window in windows if window is not None]
     return Group(
         name=name,
         key=plan.partition_key,
         types=key_types(plan),
         members=ordered,
         slots=tuple(slot(name, number, count, buckets) for number in range(count)),
-        retention=max(bounded) if len(bounded) == len(windows) else None,
     )
 
 

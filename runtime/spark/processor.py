@@ -12,13 +12,18 @@ What holds: after a batch commits, state and matches are those of that batch exa
 neither and the engine is rebuilt whenever its last entry is not the committed one. Matches do not depend on how the
 stream is cut into batches; lateness does, since the watermark of a batch comes from the batches before it.
 
-Entries are deleted from the front only: with events out of order an entry may stay as long as one in front of it.
-A slot that gets no events keeps its last window's worth of log until it does.
+Spark visits a slot only when it gets events or a timer of it fires. So each slot that has state keeps one timer, at
+most an hour of event time ahead (`ROUND`). When it fires, a slot that had no events is rid of what its windows have
+left behind, and one whose last pattern was removed from the job of everything. Other batches do nothing for that.
+
+Not guaranteed: entries are deleted from the front only, so with events out of order one may stay as long as one in
+front of it. Where no stream has event time, no timer ever fires: what the last pattern of a key leaves there stays.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -43,6 +48,8 @@ OUTPUT = (
 """One row per pattern and blob of matches, and one without pattern per slot and batch, with what happened."""
 _ROW = Row("pattern", "matches", "blob", "events", "late", "entries", "log_bytes", "rebuilt", "caught_up")
 META_FORMAT = 1
+ROUND = 3_600_000
+"""How often the timer of a slot fires, in milliseconds of event time. A firing costs a few calls to the state."""
 
 # Schemas as objects: text would be parsed by the JVM, once for each state, task and batch.
 _NUMBER = StructType().add("number", LongType())
@@ -125,7 +132,6 @@ class Matcher(StatefulProcessor):
     ) -> None:
         self._groups = layout.by_slot()
         self._times = {feed.stream.name: feed.stream.time for feed in layout.feeds}
-        self._timed = layout.timed
         self._job = job
         self._on_change = on_pattern_change
         self._make = make
@@ -133,6 +139,7 @@ class Matcher(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
+        self._handle = handle
         self._meta = handle.getValueState("meta", _META)
         self._log = handle.getMapState("log", _NUMBER, _ENTRY)
         self._newest = handle.getMapState("times", _NUMBER, _TIMES)
@@ -145,10 +152,12 @@ class Matcher(StatefulProcessor):
         slot = int(key[0])
         group = self._groups.get(slot)
         if group is None:
-            return  # a slot of a group that is gone; nothing is sent there
+            return  # nothing is sent to a slot of a group that is gone
         watermark = self._watermark(timerValues)
         accepted = self._accept(rows, watermark)
         meta = Meta.read(self._meta)
+        if not meta.patterns:
+            self._look_again(watermark)
         self._admit(group, meta)
         number, token, payload = meta.next, secrets.randbits(62), to_payload(accepted.parts)
         rebuilt = caught_up = 0
@@ -172,11 +181,32 @@ class Matcher(StatefulProcessor):
         yield _ROW(None, 0, None, accepted.events, accepted.late, entries, meta.bytes, rebuilt, caught_up)
         settle()
 
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: Any,  # noqa: N803
+        expiredTimerInfo: Any,  # noqa: N803, ARG002
+    ) -> Iterator[Row]:
+        """Drop what a slot no longer needs, which is everything if its group is gone. Emits nothing."""
+        group = self._groups.get(int(key[0]))
+        if group is None:
+            for state in (self._meta, self._log, self._newest):
+                state.clear()
+        else:
+            watermark = self._watermark(timerValues)
+            self._look_again(watermark)
+            meta = Meta.read(self._meta)
+            self._admit(group, meta)
+            self._expire(group, meta, watermark)
+            meta.write(self._meta)
+        return iter(())
+
+    def _look_again(self, watermark: int | None) -> None:
+        self._handle.registerTimer((watermark or 0) // 1000 + ROUND)
+
     # --- events ----------------------------------------------------------------------------------------------------
 
     def _watermark(self, timer_values: Any) -> int | None:
-        if not self._timed:
-            return None
         millis = timer_values.getCurrentWatermarkInMs()
         return millis * 1000 if millis > 0 else None
 
@@ -204,12 +234,18 @@ class Matcher(StatefulProcessor):
         meta.next, meta.token, meta.bytes = meta.next + 1, token, meta.bytes + len(payload)
 
     def _expire(self, group: Group, meta: Meta, watermark: int | None) -> None:
-        if group.retention is None or watermark is None:
-            return
-        horizon = watermark - group.retention
+        """Delete from the front of the log what no pattern needs: it began later, or its window has moved on."""
+        needs = []
+        for member in group.members:
+            window = member.plan.window
+            oldest = -math.inf if window is None or watermark is None else watermark - window
+            needs.append((meta.patterns[member.plan.pattern][2], oldest))
         while meta.first < meta.next:
+            oldest = min((oldest for since, oldest in needs if since <= meta.first), default=math.inf)
+            if oldest == -math.inf:
+                return
             newest, size = self._newest.getValue((meta.first,)) or (None, 0)
-            if newest is not None and newest >= horizon:
+            if newest is not None and newest >= oldest:
                 return
             self._log.removeKey((meta.first,))
             self._newest.removeKey((meta.first,))

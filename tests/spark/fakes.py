@@ -26,6 +26,9 @@ class _Value:
     def update(self, value: tuple[Any, ...]) -> None:
         self.store.now[self.store.slot]["meta"] = value
 
+    def clear(self) -> None:
+        self.store.now[self.store.slot].pop("meta", None)
+
 
 class _Map:
     def __init__(self, store: Store, name: str) -> None:
@@ -46,9 +49,12 @@ class _Map:
     def removeKey(self, key: Any) -> None:  # noqa: N802
         del self._values[key]
 
+    def clear(self) -> None:
+        self.store.now[self.store.slot].pop(self.name, None)
+
 
 class Store:
-    """The state of all slots; `commit` keeps what a batch did, `roll_back` forgets it."""
+    """The state and the timers of all slots; `commit` keeps what a batch did, `roll_back` forgets it."""
 
     def __init__(self) -> None:
         self.kept: dict[int, dict[str, Any]] = {}
@@ -61,6 +67,12 @@ class Store:
 
     def getMapState(self, name: str, key: str, value: str) -> _Map:  # noqa: N802, ARG002
         return _Map(self, name)
+
+    def registerTimer(self, expiryTimestampMs: int) -> None:  # noqa: N802, N803
+        self.now[self.slot].setdefault("timers", set()).add(expiryTimestampMs)
+
+    def expired(self, watermark: int) -> list[tuple[int, int]]:
+        return [(slot, at) for slot in sorted(self.now) for at in self.now[slot].get("timers", ()) if at < watermark]
 
     def commit(self) -> None:
         self.kept = copy.deepcopy(self.now)
@@ -100,7 +112,7 @@ def packed(layout: Layout, events: Mapping[str, pa.Table], place: Any) -> Iterat
 def run_batch(
     matcher: Matcher, store: Store, rows: Sequence[Mapping[str, Any]], watermark: int | None
 ) -> list[dict[str, Any]]:
-    """What the operator emits for a batch."""
+    """What the operator emits for a batch: events first, then the timers that the watermark has passed."""
     matcher.init(store)  # type: ignore[arg-type]
     out = []
     for slot in sorted({row["slot"] for row in rows}):
@@ -108,6 +120,12 @@ def run_batch(
         store.now.setdefault(slot, {})
         inputs = iter([Row(**row) for row in rows if row["slot"] == slot])
         out += [row.asDict() for row in matcher.handleInputRows((slot,), inputs, Timer(watermark))]
+    for slot, at in store.expired((watermark or 0) // 1000):
+        store.slot = slot
+        out += [row.asDict() for row in matcher.handleExpiredTimer((slot,), Timer(watermark), at)]
+        store.now[slot]["timers"].discard(at)
+        if store.now[slot] == {"timers": set()}:
+            del store.now[slot]
     return out
 
 

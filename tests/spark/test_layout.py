@@ -59,13 +59,6 @@ def test_a_stream_is_read_once_with_the_columns_that_its_patterns_need() -> None
     assert [name for name, _ in made(CARD).feeds[0].columns] == ["ts", "acc", "amnt"]
 
 
-def test_the_longest_window_says_how_long_events_are_kept() -> None:
-    groups = {group.members[0].plan.pattern: group for group in made(JOB).groups}
-    assert groups["CardTesting"].retention == 60_000_000
-    (unbounded,) = made(CARD.replace("WITHIN 1 MINUTE", "UNBOUNDED")).groups
-    assert unbounded.retention is None
-
-
 def test_key_parts_are_compared_in_their_common_type() -> None:
     text = """
     STREAM A (k INT, n STRING); STREAM B (n STRING, k DOUBLE);

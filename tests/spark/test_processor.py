@@ -19,11 +19,14 @@ from tests.spark.fakes import Store, matches, packed, run_batch
 from tests.spark.helpers import CARD, JOB, START, compiled, cut, expected, ids, logins, shuffled, trans
 
 SECOND = 1_000_000
+HOUR = 3600 * SECOND
+NOTHING = trans(0)
 
 
-def made(plans: Sequence[Any], buckets: int = 2, generation: int = 0) -> Layout:
+def made(plans: Sequence[Any], buckets: int = 2, **generations: int) -> Layout:
     streams = {stream.name: stream for plan in plans for stream in plan.streams}
-    return layout([Member(plan=plan, generation=generation) for plan in plans], streams, buckets)
+    members = [Member(plan=plan, generation=generations.get(plan.pattern, 0)) for plan in plans]
+    return layout(members, streams, buckets)
 
 
 def place(stream: str, row: Mapping[str, Any], target: Any) -> int:
@@ -106,6 +109,18 @@ def test_an_engine_is_kept_between_batches_and_rebuilt_only_when_the_log_says_so
     assert (stats["rebuilt"], stats["caught_up"]) == (1, 2)
 
 
+def in_pieces(table: pa.Table, count: int) -> list[pa.Table]:
+    size = table.num_rows // count
+    return [table.slice(number * size, size) for number in range(count)]
+
+
+def logged(store: Store) -> list[int]:
+    """The numbers of the entries that the log of the one slot has."""
+    (state,) = store.kept.values()
+    assert state["log"].keys() == state["times"].keys()
+    return sorted(number for (number,) in state["log"])
+
+
 def test_late_events_are_dropped_one_by_one_counted_and_not_logged() -> None:
     plans = compiled(CARD)
     parts = made(plans, 1)
@@ -145,6 +160,65 @@ def test_the_log_holds_a_window_and_not_more() -> None:
     assert max(sizes) <= 4
     (slot,) = store.kept
     assert len(store.kept[slot]["log"]) == len(store.kept[slot]["times"]) == sizes[-1]
+
+
+def test_the_log_holds_what_the_longest_window_reaches() -> None:
+    plans = compiled(CARD) + compiled(CARD.replace("CardTesting", "Longer").replace("1 MINUTE", "10 MINUTES"))
+    parts = made(plans, 1)
+    store = Store()
+    cache._ENGINES = {}
+    for number, batch in enumerate(in_pieces(trans(400, step=5 * SECOND), 4)):  # 500 seconds each
+        one_batch(Matcher(parts, "job", hosted=False), parts, store, batch, START + number * 500 * SECOND)
+    assert logged(store) == [1, 2, 3]
+
+
+def test_what_an_unbounded_pattern_saw_goes_when_it_starts_anew() -> None:
+    windowed = compiled(CARD)
+    unbounded = compiled(CARD.replace("CardTesting", "Other").replace("WITHIN 1 MINUTE", "UNBOUNDED"))
+    store = Store()
+    cache._ENGINES = {}
+    before = made([*windowed, *unbounded], 1)
+    after = made([*windowed, *unbounded], 1, Other=1)
+    pieces = in_pieces(trans(480), 4)  # a minute each
+    for number, batch in enumerate(pieces[:3]):
+        one_batch(Matcher(before, "job", hosted=False), before, store, batch, START + number * 60 * SECOND)
+    assert logged(store) == [0, 1, 2]
+    one_batch(Matcher(after, "job2", hosted=False), after, store, pieces[3], START + 170 * SECOND)
+    assert logged(store) == [1, 2, 3], "what the window of the other one reaches stays"
+
+
+def test_a_slot_without_events_is_rid_of_its_log_when_its_timer_fires() -> None:
+    plans = compiled(CARD)
+    parts = made(plans, 1)
+    store = Store()
+    cache._ENGINES = {}
+    first, second = in_pieces(trans(120), 2)
+    rows = one_batch(Matcher(parts, "job", hosted=False), parts, store, first)
+    one_batch(Matcher(parts, "job", hosted=False), parts, store, NOTHING, START + 10 * SECOND)
+    assert logged(store) == [0], "the window reaches it"
+    rows += one_batch(Matcher(parts, "job", hosted=False), parts, store, second, START + 20 * SECOND)
+    assert found(rows, plans) == ids(expected(plans, {"Trans": trans(120)}))
+    one_batch(Matcher(parts, "job", hosted=False), parts, store, NOTHING, START + 2 * HOUR)
+    assert logged(store) == []
+    # It goes on from there, in the same engine.
+    (stats,) = one_batch(Matcher(parts, "job", hosted=False), parts, store, trans(1, step=0), START)
+    assert (stats["rebuilt"], logged(store)) == (0, [2])
+
+
+@pytest.mark.parametrize("window", ["WITHIN 1 MINUTE", "UNBOUNDED"])
+def test_a_slot_whose_patterns_are_all_gone_is_rid_of_everything_when_its_timer_fires(window: str) -> None:
+    before, after = made(compiled(JOB.replace("WITHIN 20 SECONDS", window)), 2), made(compiled(CARD), 2)
+    store = Store()
+    cache._ENGINES = {}
+    events = {"Trans": trans(120), "Login": logins(30)}
+    run_batch(Matcher(before, "job", hosted=False), store, list(packed(before, events, place)), None)
+    one_batch(Matcher(before, "job", hosted=False), before, store, NOTHING, START)
+    assert set(store.kept) == set(before.by_slot())
+    assert {len(state["timers"]) for state in store.kept.values()} == {1}
+    one_batch(Matcher(after, "job2", hosted=False), after, store, NOTHING, START + HOUR)
+    assert set(store.kept) == set(before.by_slot()), "the timer is not due"
+    one_batch(Matcher(after, "job2", hosted=False), after, store, NOTHING, START + HOUR + SECOND)
+    assert set(store.kept) == set(after.by_slot())
 
 
 def test_a_pattern_that_is_added_later_sees_only_what_comes_then() -> None:
@@ -190,7 +264,7 @@ def test_a_new_generation_forgets_what_the_old_one_saw() -> None:
     first, second = cut(trans(120), 2, 5)
     store = Store()
     cache._ENGINES = {}
-    old, new = made(plans, 1), made(plans, 1, generation=1)
+    old, new = made(plans, 1), made(plans, 1, CardTesting=1)
     one_batch(Matcher(old, "job", hosted=False), old, store, first)
     rows = one_batch(Matcher(new, "job2", hosted=False), new, store, second)
     assert found(rows, plans) == ids(expected(plans, {"Trans": second}))

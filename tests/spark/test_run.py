@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from runtime.spark.dataflow import make_layout
 from runtime.spark.errors import JobError, explain
 from runtime.spark.job import Job, follow, prepare, start
 from runtime.spark.progress import Batch
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+STREAMS = ("Trans", "Login")
+
+
 def run(spark: SparkSession, plans: Sequence[Any], where: Path, **options: Any) -> list[Batch]:
     """A job over `where/<Stream>` to `where/out`, to the end of the input."""
-    inputs = {path.name: str(path) for path in where.iterdir() if path.name in ("Trans", "Login")}
+    inputs = {path.name: str(path) for path in where.iterdir() if path.name in STREAMS}
     settings: dict[str, Any] = {"buckets": 2, "max_files": 1, "master": "local[2]"} | options
     job = Job(inputs=inputs, out=str(where / "out"), checkpoint=str(where / "checkpoint"), once=True, **settings)
     prepared = prepare(job, plans)
@@ -92,17 +97,53 @@ def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Pa
     assert json.loads(letter.read_text())["line"] == 1
 
 
-def test_a_stream_that_no_pattern_uses_any_more_stays_a_source(spark: SparkSession, tmp_path: Path) -> None:
-    events = trans(90)
-    write_parts(tmp_path / "Trans", [events.slice(0, 60)])
+def slots_of(plans: Sequence[Any]) -> set[int]:
+    return set(make_layout(tuple(plans), dict.fromkeys(STREAMS), 2, {}).by_slot())
+
+
+def slots_with_state(spark: SparkSession, checkpoint: Path) -> set[int]:
+    """The slots of which the last batch left anything in Spark's state."""
+    reader = spark.read.format("statestore").option("path", str(checkpoint))
+    meta, log, times = (
+        reader.option("stateVarName", name).load().select("key.slot") for name in ("meta", "log", "times")
+    )
+    return {row.slot for row in meta.union(log).union(times).collect()}
+
+
+def test_when_the_last_pattern_of_a_key_goes_its_stream_stays_a_source_and_its_state_goes(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    both, stays = compiled(JOB, "CardTesting", "Takeover"), compiled(JOB, "CardTesting")
+    events, hours_later = trans(90), trans(3, step=3 * 3_600_000_000).slice(1)
+    checkpoint = tmp_path / "checkpoint"
+    write_parts(tmp_path / "Trans", [events.slice(0, 30), events.slice(30, 30)])
     write_parts(tmp_path / "Login", [logins(30)])
-    run(spark, compiled(JOB, "CardTesting", "Takeover"), tmp_path)
+    run(spark, both, tmp_path)
     before = lines_in(tmp_path / "out")
-    write_parts(tmp_path / "Trans", [events.slice(60)], first=1)
-    run(spark, compiled(JOB, "CardTesting"), tmp_path)
-    grown = expected(compiled(JOB, "CardTesting"), {"Trans": events})
-    known = expected(compiled(JOB, "CardTesting"), {"Trans": events.slice(0, 60)})
+    assert slots_with_state(spark, checkpoint) == slots_of(both)
+
+    rest = pa.concat_tables([events.slice(60), hours_later.slice(0, 1)])
+    write_parts(tmp_path / "Trans", [rest, hours_later.slice(1)], first=2)
+    run(spark, stays, tmp_path)
+    grown, known = (expected(stays, {"Trans": table}) for table in (events, events.slice(0, 60)))
     assert lines_in(tmp_path / "out") - before == grown - known
+    assert slots_with_state(spark, checkpoint) == slots_of(stays)
+
+
+def test_the_last_pattern_over_a_stream_with_event_time_can_go(spark: SparkSession, tmp_path: Path) -> None:
+    timeless = """
+    STREAM Login (at TIMESTAMP, user STRING, ok BOOLEAN, tries INT);
+    PATTERN Again AND(Login a, Login b) WHERE a.user = b.user AND a.tries < b.tries UNBOUNDED;
+    """
+    stays = compiled(timeless)
+    events = logins(40)
+    write_parts(tmp_path / "Trans", [trans(20)])
+    write_parts(tmp_path / "Login", [events.slice(0, 20)])
+    run(spark, compiled(CARD + timeless), tmp_path)
+    write_parts(tmp_path / "Login", [events.slice(20)], first=1)
+    run(spark, stays, tmp_path)
+    found = Counter({line: n for line, n in lines_in(tmp_path / "out").items() if '"pattern": "Again"' in line})
+    assert found == expected(stays, {"Login": events})
 
 
 def cli(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -167,21 +208,21 @@ class TestFailuresAreExplained:
 
 
 @pytest.mark.spark
-def test_sigterm_finishes_the_batch_and_metrics_are_served(tmp_path: Path) -> None:
+def test_the_command_prints_matches_logs_json_serves_metrics_and_finishes_its_batch_at_sigterm(tmp_path: Path) -> None:
     (tmp_path / "card.cep").write_text(CARD)
     write_parts(tmp_path / "Trans", [trans(120)])
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = tmp_path / "log"
-    with log.open("w") as errors:
+    out, log = tmp_path / "matches", tmp_path / "log"
+    with out.open("w") as output, log.open("w") as errors:
         job = subprocess.Popen(
             [
                 sys.executable, "-m", "cep.cli", "run", str(tmp_path / "card.cep"), "--in", f"Trans={tmp_path}/Trans",
-                "--out", str(tmp_path / "out"), "--checkpoint", str(tmp_path / "checkpoint"), "--master", "local[2]",
-                "--metrics-port", str(port), "--trigger", "200 milliseconds",
+                "--checkpoint", str(tmp_path / "checkpoint"), "--master", "local[2]", "--metrics-port", str(port),
+                "--trigger", "200 milliseconds",
             ],
-            cwd=ROOT, stderr=errors,
+            cwd=ROOT, stdout=output, stderr=errors,
         )  # fmt: skip
     try:
         deadline = time.monotonic() + 600
@@ -194,19 +235,6 @@ def test_sigterm_finishes_the_batch_and_metrics_are_served(tmp_path: Path) -> No
         job.kill()
     assert 'cep_events_total{stream="Trans"} 120.0' in served
     assert "cep_process_seconds_count 1.0" in served
-    assert lines_in(tmp_path / "out") == expected(compiled(CARD), {"Trans": trans(120)})
-
-
-@pytest.mark.spark
-def test_the_command_prints_matches_on_stdout_and_json_logs_on_stderr(tmp_path: Path) -> None:
-    (tmp_path / "card.cep").write_text(CARD)
-    write_parts(tmp_path / "Trans", [trans(120)])
-    result = cli(
-        str(tmp_path / "card.cep"), "--in", f"Trans={tmp_path}/Trans", "--checkpoint", str(tmp_path / "checkpoint"),
-        "--once", "--master", "local[2]", "--metrics-port", "0",
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    plans = compiled(CARD)
-    assert sorted(result.stdout.splitlines(keepends=True)) == sorted(expected(plans, {"Trans": trans(120)}).elements())
-    logged = [json.loads(line) for line in result.stderr.splitlines()]
+    assert Counter(out.open(encoding="utf-8")) == expected(compiled(CARD), {"Trans": trans(120)})
+    logged = [json.loads(line) for line in log.read_text().splitlines()]
     assert [entry["events"] for entry in logged if entry["event"] == "batch"] == [120]
