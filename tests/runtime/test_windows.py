@@ -246,3 +246,57 @@ def test_start_and_end_are_the_first_and_last_event() -> None:
         times = [row["a.ts"], row["b.ts"], row["c.ts"]]
         assert (row["_start"], row["_end"]) == (min(times), max(times))
     assert Counter(len({row["a.ts"], row["b.ts"], row["c.ts"]}) for row in found) == {2: 6, 3: 3}
+
+
+NESTED = (
+    "SEQ(T a, T b, T c)",
+    "SEQ(AND(T a, T b), T c)",
+    "SEQ(T a, AND(T b, T c))",
+    "AND(SEQ(T a, T b), T c)",
+    "AND(SEQ(T a, T b), SEQ(T c, T d))",
+    "SEQ(AND(T a, T b), AND(T c, T d))",
+    "AND(T a, T b, T c)",
+)
+
+
+@pytest.mark.parametrize("bound", ["WITHIN 10 SECONDS", "UNBOUNDED"])
+@pytest.mark.parametrize("body", NESTED)
+def test_a_match_starts_with_its_earliest_event_and_ends_with_its_latest(body: str, bound: str) -> None:
+    rng = Random(body)
+    events = [at(rng.randint(0, 12) * SECOND, k=rng.randint(0, 1)) for _ in range(16)]
+    for order in ("in order", "in disorder"):
+        engine = started(f"{STREAM} PATTERN P {body} PARTITION BY k {bound};")
+        ordered = sorted(events, key=lambda event: event["ts"]) if order == "in order" else events
+        found = [row for first in range(0, 16, 4) for row in push(engine, ordered[first : first + 4])]
+        times = [[value for name, value in row.items() if name.endswith(".ts")] for row in found]
+        assert [(row["_start"], row["_end"]) for row in found] == [(min(some), max(some)) for some in times]
+        assert fields(found) == naive(f"{STREAM} PATTERN P {body} PARTITION BY k {bound};", events)
+        assert found
+
+
+KEPT = "STREAM T (ts TIMESTAMP, k STRING, x INT, y STRING, z BOOLEAN) TIMESTAMP BY ts;"
+
+
+@pytest.mark.parametrize("keys", [2, 1000], ids=["keys stay", "keys get new numbers"])
+def test_compaction_changes_nothing_that_is_put_out(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NULLs, text, equal events: rows keep all that they have, ids included."""
+    rng = Random(keys)
+    events = [
+        {
+            "ts": second // 2 * SECOND,
+            "k": f"key {rng.randint(0, keys)}" if keys < 1000 else f"key {second // 6}",
+            "x": rng.choice((None, 1, 2)),
+            "y": rng.choice((None, "", "text", "longer than a word")),
+            "z": rng.choice((None, True, False)),
+        }
+        for second in range(300)
+    ]
+    out = []
+    for compact_at in (4, 10**9):
+        monkeypatch.setattr(runtime.engine, "_COMPACT_AT", compact_at)
+        engine = Engine(compiled(f"{KEPT} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 5 SECONDS;"))
+        out.append([row for e in events for row in push(engine, [e], e["ts"] - 2 * SECOND)])
+        stored = engine._leaves["a"].size
+        assert (stored == len(events)) == (compact_at > 4)
+    assert len(out[0]) > 50
+    assert out[0] == out[1]
