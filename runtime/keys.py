@@ -76,13 +76,11 @@ class KeySpace:
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         numbers = self._numbers
         values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
-        codes = list(map(numbers.get, values))
-        if None in codes:
-            for place, number in enumerate(codes):
-                if number is None:
-                    codes[place] = numbers[values[place]] = self._count
-                    self._count += 1
-        result: np.ndarray = np.array(codes, dtype=np.int64)[encoded.indices.to_numpy(zero_copy_only=False)]
+        new = [value for value in values if value not in numbers]
+        numbers.update(zip(new, range(self._count, self._count + len(new)), strict=True))
+        self._count += len(new)
+        codes = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+        result: np.ndarray = codes.take(encoded.indices.to_numpy(zero_copy_only=False))
         return result
 
     def __len__(self) -> int:
