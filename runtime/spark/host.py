@@ -2,9 +2,9 @@
 
 Spark hands a task to any idle Python worker, and a task with several Python steps holds several at a time. An engine
 kept inside a worker is therefore often not where the next batch of its slot runs, and one that is has missed entries
-(the metrics `rebuilt` and `caught_up` show it; batches of two million events took 2.3 s that way, 1.8 s with hosts). A
-host is found under the slot's name by whichever worker runs the slot, so each event is pushed once and each engine is in
-memory once.
+(the metrics `rebuilt` and `caught_up` show it; batches of two million events took 2.3 s that way, 1.8 s with hosts).
+A host is found under the slot's name by whichever worker runs the slot, so each event is pushed once and each engine is
+in memory once.
 
 Workers and hosts talk over a Unix socket in a directory that only this user can enter. A host is started by the first
 worker that misses it, serves one worker at a time, and ends when the process that started the workers does, or when
