@@ -233,8 +233,9 @@ class Leaf:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held in columns and indexes."""
-        return sum(part.nbytes for part in (*self.columns.values(), *self._per_row(), *self.indexes.values()))
+        """Bytes held in columns, indexes and the table of equal events."""
+        parts = (*self.columns.values(), *self._per_row(), *self.indexes.values(), self.ordinals)
+        return sum(part.nbytes for part in parts)
 
 
 def _first_lane(ids: np.ndarray) -> np.ndarray:

@@ -130,8 +130,8 @@ class Matcher:
 
     def _take_best_start(self, bound: BoundStep, partial: Partial, high: np.ndarray) -> None:
         """What only has to exist still starts the match: the best start of the range is that of its last row."""
-        start = partial.start(self._leaves)
-        if start is not None and bound.step.chain:
+        start = partial.start(self._leaves) if bound.step.chain else None
+        if start is not None:
             partial.earliest = np.minimum(start, bound.leaf.best_starts()[bound.index.rows_at(high - 1)])
 
     def _chunks(

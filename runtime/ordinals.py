@@ -79,6 +79,11 @@ class Ordinals:
         if self._counts is not None:
             self._counts.remove(content)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held: none while events come in time order."""
+        return 0 if self._counts is None else self._counts.nbytes
+
 
 class _Counts:
     """How many events there are of each content."""
@@ -108,6 +113,11 @@ class _Counts:
     def remove(self, content: np.ndarray) -> None:
         """Count events out that are here."""
         np.subtract.at(self._counts.view(), self._table.find(_keys(content)), 1)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._table.nbytes + self._counts.nbytes
 
 
 def _keys(content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

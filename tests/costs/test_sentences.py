@@ -1,4 +1,4 @@
-"""Every sentence that `cep explain` can print about costs, held against counts as the input grows.
+"""Every sentence that `cep explain` can print about time, held against counts as the input grows.
 
 A promise must hold; a "not constant" must be earned: there is an input on which rows are read in vain. The last test
 makes sure that no sentence goes without one of these.
@@ -15,68 +15,14 @@ import numpy as np
 import pytest
 
 from cep.compiler.pipeline import compile_source
-from cep.plan import Plan
 from cep.source import Source
 from runtime import Engine
+from tests.costs.sentences import PLAIN, SENTENCES, TIMED, normal, plan, timed
 from tests.costs.support import SECOND, Work, feed, work
 from tests.oracle.generate import make
-from tests.runtime.support import compiled
 
-TIMED = "STREAM T (ts TIMESTAMP, k INT, x INT, y INT) TIMESTAMP BY ts;"
-PLAIN = "STREAM W (k INT, x INT, y INT);"
 PATH = "STREAM R (a INT, b INT); STREAM S (d INT, e INT); STREAM U (g INT, h INT);"
 SIZES = (100, 1000)
-
-STORE = "O(log n) per event that arrives in the order of its indexes, else also the rows it displaces in its group"
-EVENTS = "linear in the events of the last D that pass the filters"
-SENTENCES = {
-    "stored": "O(1) per event",
-    "store": STORE,
-    "path": f"{STORE}; one index seek more per neighbour that it could extend",
-    "bag": f"{STORE}; finding its matches costs one index seek per partial match",
-    "in order": "O(1) per event in time order, at any window size; the event that completes a match costs N index "
-    "seeks of O(log n); a late event also costs the rows it precedes in its group",
-    "per neighbour": "O(log n) per event in time order, plus one index seek per neighbour in the window that it could "
-    "extend",
-    "constant": "constant",
-    "constant in order": "constant when events arrive in time order; a late event can visit partners that do not "
-    "complete",
-    "constant at the root": "constant for a new `v`; a new event of another variable can visit partners that do not "
-    "complete",
-    "constant at the output": "constant for a new `v`; a new event of another variable can merge what agrees on the "
-    "output",
-    "checked": "not constant: `...` is checked on every partner in range",
-    "fails": "not constant: a partner in range can fail to find partners of its own",
-    "open bag": "not constant: a cyclic bag is joined variable by variable, partial matches can fail to close",
-    "merged": "not constant: combinations that agree on the output are merged as they are found",
-    "window": f"{EVENTS}, however many matches",
-    "window and tuples": f"{EVENTS} and in the distinct tuples alive",
-    "for ever": "linear in the events that pass the filters, for ever (UNBOUNDED)",
-    "for ever and tuples": "linear in the events that pass the filters and in the distinct tuples, for ever "
-    "(UNBOUNDED)",
-}
-"""All that can be printed, by the name that the tests call it."""
-
-
-def plan(text: str, **names: str) -> Plan:
-    """A plan that must promise this: update, delay or space, by the sentence's name."""
-    found = compiled(text)
-    for kind, name in names.items():
-        assert normal(getattr(found.guarantees, kind)) == SENTENCES[name]
-    return found
-
-
-def normal(sentence: str) -> str:
-    """A sentence without what it quotes: names, conditions, counts and durations."""
-    sentence = re.sub(r"`[^`]*`(?= is checked)", "`...`", sentence)
-    sentence = re.sub(r"`[a-z]\w*`", "`v`", sentence)
-    sentence = re.sub(r"costs \d+ index seeks?", "costs N index seeks", sentence)
-    return re.sub(r"the last [\d.]+ \w+", "the last D", sentence)
-
-
-def timed(n: int, **columns: Any) -> dict[str, Any]:
-    zero = np.zeros(n, dtype=np.int64)
-    return {"ts": np.arange(n) * SECOND, "k": zero, "x": zero, "y": zero, **columns}
 
 
 def one_more(engine: Engine, columns: dict[str, Any], stream: str | None = None) -> Work:
@@ -345,98 +291,11 @@ def test_distinct_that_merges() -> None:
     assert merged == list(SIZES)
 
 
-# --- space ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("steps", "sizes"), [(2, (256, 512, 1024)), (3, (64, 128, 256))])
-def test_space_is_linear_while_matches_grow_with_a_power(steps: int, sizes: tuple[int, ...]) -> None:
-    """Each window holds twice the events of the one before: twice the bytes, four or eight times the matches."""
-    body = ", ".join(f"T {name}" for name in "abc"[:steps])
-    held, matches = [], []
-    for size in sizes:
-        found = plan(
-            f"{TIMED} PATTERN P SEQ({body}) PARTITION BY k WITHIN {size} SECONDS;",
-            space="window",
-        )
-        engine = Engine(found)
-        matches.append(feed(engine, timed(size), size=64, watermark=True))
-        assert engine.stats()["tuples"] == dict.fromkeys("abc"[:steps], size)
-        held.append(engine.stats()["bytes"])
-    for i in (1, 2):
-        assert held[i] <= 2.2 * held[i - 1]
-        assert matches[i] >= 0.95 * 2**steps * matches[i - 1]
-
-
-def test_space_of_a_long_stream_is_that_of_its_window() -> None:
-    found = plan(
-        f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 100 SECONDS;",
-        space="window",
-    )
-    held = []
-    for n in (40_000, 120_000):
-        engine, largest = Engine(found), 0
-        events = timed(n, k=np.arange(n) // 2)
-        for first in range(0, n, 1000):
-            feed(engine, {name: values[first : first + 1000] for name, values in events.items()}, watermark=True)
-            largest = max(largest, engine.stats()["bytes"])
-        held.append(largest)
-    assert held[1] == pytest.approx(held[0], rel=0.1)
-
-
-def test_space_without_a_window_is_that_of_the_filtered_events() -> None:
-    found = plan(
-        f"{PLAIN} PATTERN P AND(W a, W b) WHERE a.k = b.k AND a.x < 0 AND b.x = 1 UNBOUNDED;",
-        space="for ever",
-    )
-    held = []
-    for n, passing in ((4096, 4096), (8192, 8192), (65536, 8192)):
-        engine = Engine(found)
-        columns = {"k": np.arange(n), "x": np.where(np.arange(n) < passing, 1, 2)}
-        feed(engine, columns, size=4096)
-        held.append(engine.stats()["bytes"])
-    assert held[1] <= 2.2 * held[0]
-    assert held[2] == held[1], "what no filter lets through is not kept"
-
-
-@pytest.mark.parametrize(
-    ("bound", "sentence"),
-    [
-        ("WITHIN 9 DAYS", "window and tuples"),
-        ("UNBOUNDED", "for ever and tuples"),
-    ],
-)
-def test_space_of_distinct_counts_tuples(bound: str, sentence: str) -> None:
-    returned = "RETURN DISTINCT a.x AS x, b.x AS y"
-    found = plan(f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k {bound} {returned};", space=sentence)
-    for n in (20, 80):
-        engine = Engine(found)
-        feed(engine, timed(n, x=np.arange(n)), size=n)
-        assert engine.stats()["distinct"] == n * (n - 1) // 2
-
-
-def test_space_of_distinct_that_leaves_nothing_out_is_that_of_the_events() -> None:
-    """Each tuple is one combination of events that differ: there is nothing to remember but the events."""
-    returned = "RETURN DISTINCT a.k AS k, a.ts AS t, a.x AS x, b.ts AS u, b.x AS y"
-    found = plan(
-        f"{TIMED} PATTERN P SEQ(T a, T b) WHERE a.x < b.x PARTITION BY k WITHIN 9 DAYS {returned};", space="window"
-    )
-    held, matches = [], []
-    for n in (256, 512, 1024):
-        engine = Engine(found)
-        columns = {name: np.repeat(values, 2) for name, values in timed(n, x=np.arange(n)).items()}
-        matches.append(feed(engine, columns, size=64))  # every event twice: no tuple is
-        assert engine.stats()["distinct"] is None
-        held.append(engine.stats()["bytes"])
-    assert matches == [n * (n - 1) // 2 for n in (256, 512, 1024)]
-    assert held[1] <= 2.2 * held[0]
-    assert held[2] <= 2.2 * held[1]
-
-
 # --- completeness --------------------------------------------------------------------------------------------------
 
 
 def test_no_sentence_goes_untested() -> None:
-    """Random patterns print no sentence but these, and each of these is counted by a test of this file."""
+    """Random patterns print no sentence but these, and each of these is counted by a test, here or in `test_space`."""
     printed: dict[str, str] = {}
     for seed in range(150):
         case = make(Random(seed))
@@ -446,6 +305,6 @@ def test_no_sentence_goes_untested() -> None:
     for sentence, text in printed.items():
         assert sentence in SENTENCES.values(), f"{sentence}\n{text}"
     assert len(printed) >= 12
-    source = Path(__file__).read_text()
+    source = "".join(Path(__file__).with_name(f"test_{name}.py").read_text() for name in ("sentences", "space"))
     for name in SENTENCES:
         assert re.search(rf'(update|delay|space)="{name}"|"(WITHIN 9 DAYS|UNBOUNDED)", "{name}"', source), name

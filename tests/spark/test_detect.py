@@ -45,7 +45,7 @@ def run(matches: DataFrame, out: Path, checkpoint: Path) -> list[Any]:
     return list(query.recentProgress)
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 3])
+@pytest.mark.parametrize("buckets", [1, 2, 7])
 def test_a_job_of_several_patterns_and_streams_finds_what_an_engine_finds(
     spark: SparkSession, tmp_path: Path, buckets: int
 ) -> None:
