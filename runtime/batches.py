@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from cep.plan import Plan
 from cep.types import Type
-from runtime.columnar import ARROW_TYPES, as_computed
+from runtime.columnar import ARROW_TYPES, as_computed, without_nulls
 
 SIGN = "_sign"
 
@@ -72,7 +72,7 @@ def _read_stream(plan: Plan, name: str, data: Any) -> StreamBatch:
     times = None
     if time is not None:
         array = columns[time]
-        times = array.fill_null(np.iinfo(np.int64).max).to_numpy(zero_copy_only=False)
+        times = without_nulls(array, np.iinfo(np.int64).max).to_numpy(zero_copy_only=False)
     signs = None
     if SIGN in present:
         signs = data.column(SIGN)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.ma  # Arrow loads it with the first array it makes: not while the first events wait
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,6 +32,8 @@ ARROW_TYPES: dict[Type, pa.DataType] = {
 COMPUTED_TYPES = ARROW_TYPES | {Type.TIMESTAMP: pa.int64(), Type.DURATION: pa.int64(), Type.NULL: pa.int64()}
 """The Arrow type that `evaluate` returns for each type."""
 
+_TIMES = (ARROW_TYPES[Type.TIMESTAMP], ARROW_TYPES[Type.DURATION])
+
 Array = Any
 Columns = Callable[[Col], Array]
 
@@ -46,21 +49,17 @@ def evaluate(expr: Expr, columns: Columns, length: int) -> Array:
     return value
 
 
-def holds(conditions: tuple[Expr, ...], columns: Columns, length: int) -> np.ndarray | None:
-    """A mask of the rows where all conditions are true (not NULL); None where all rows are."""
+def holds(conditions: tuple[Expr, ...], columns: Columns, length: int) -> Array | None:
+    """A mask (an Arrow array) of the rows where all conditions are true, not NULL; None where there are none."""
     mask: Array = None
     for condition in conditions:
         part = _eval(condition, columns)
         if isinstance(part, pa.Scalar):
             if part.as_py() is not True:
-                return np.zeros(length, dtype=np.bool_)
+                return pa.repeat(False, length)
             continue
         mask = part if mask is None else pc.and_kleene(mask, part)
-    if mask is None:
-        return None
-    if mask.null_count:
-        mask = pc.fill_null(mask, False)
-    return np.asarray(mask.to_numpy(zero_copy_only=False))
+    return None if mask is None else without_nulls(mask, False)
 
 
 def as_computed(array: Array) -> Array:
@@ -69,6 +68,8 @@ def as_computed(array: Array) -> Array:
         array = array.combine_chunks()
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
+    if array.type in _TIMES:
+        return array.view(pa.int64())
     if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
         return array.cast(
             pa.timestamp("us", tz="UTC") if pa.types.is_timestamp(array.type) else pa.duration("us")
@@ -76,6 +77,11 @@ def as_computed(array: Array) -> Array:
     if pa.types.is_floating(array.type):
         return without_nan(array)
     return array
+
+
+def without_nulls(array: Array, instead: Any) -> Array:
+    """An array with something else in place of NULL; itself, not a copy, where there is none."""
+    return pc.fill_null(array, instead) if array.null_count else array
 
 
 def without_nan(array: Array) -> Array:
@@ -163,8 +169,8 @@ def _modulo(expr: Call, args: list[Array]) -> Array:
     target = pa.float64() if expr.type is Type.DOUBLE else pa.int64()
     left, right = arrays[0].cast(target), _null_if_zero(arrays[1].cast(target))
     valid = pc.and_(pc.is_valid(left), pc.is_valid(right)).to_numpy(zero_copy_only=False)
-    a = pc.fill_null(left, 0).to_numpy(zero_copy_only=False)
-    b = pc.fill_null(right, 1).to_numpy(zero_copy_only=False)
+    a = without_nulls(left, 0).to_numpy(zero_copy_only=False)
+    b = without_nulls(right, 1).to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):
         # numpy's fmod traps on the one quotient that leaves 64 bits; its remainder is 0 like that of any -1.
         safe = np.where(b == -1, 1, b) if target == pa.int64() else b

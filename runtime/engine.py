@@ -137,7 +137,9 @@ class Engine:
         parts = self._select(streams)
         deletions = corrections.deletions(self._leaves, parts) if signed else {}
         self.counters["events"] += sum(stream.length for stream in streams.values())
-        self.counters["late"] += sum(int(self._late(stream).sum()) for stream in streams.values())
+        self.counters["late"] += sum(
+            int(late.sum()) for stream in streams.values() if (late := self._late(stream)) is not None
+        )
         schema = self._output.signed_schema if signed else self._output.schema
         self._open = True
         self._pushes += 1
@@ -153,10 +155,11 @@ class Engine:
         if self._open:
             raise RuntimeError("the matches of the last push have not been read to the end: read_all() them first")
 
-    def _late(self, stream: StreamBatch) -> np.ndarray:
-        if self.watermark is None or stream.times is None:
-            return np.zeros(stream.length, dtype=np.bool_)
-        return stream.times < self.watermark
+    def _late(self, stream: StreamBatch) -> np.ndarray | None:
+        """Which events are late; None where none is."""
+        if self.watermark is None or stream.times is None or not stream.length:
+            return None
+        return stream.times < self.watermark if int(stream.times.min()) < self.watermark else None
 
     def _select(self, streams: Mapping[str, StreamBatch]) -> dict[str, Selection]:
         """For each variable the events that can bind it: filtered, not late. Equal filters are applied once."""

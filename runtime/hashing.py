@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from runtime.columnar import without_nulls
 
 Lanes = tuple[np.ndarray, np.ndarray]
 
@@ -54,16 +55,16 @@ def hash_array(array: Any) -> Lanes:
         if not len(array.dictionary):
             return _with_nulls(array, (np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)))
         lanes = _hash_text(array.dictionary)
-        indices = pc.fill_null(array.indices, 0) if array.null_count else array.indices
+        indices = without_nulls(array.indices, 0)
         codes = indices.to_numpy(zero_copy_only=False)
         return _with_nulls(array, (lanes[0][codes], lanes[1][codes]))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         if array.nbytes > _SHORT * len(array):
             return hash_array(array.dictionary_encode())
-        return _with_nulls(array, _hash_text(pc.fill_null(array, "") if array.null_count else array))
+        return _with_nulls(array, _hash_text(without_nulls(array, "")))
     if not (pa.types.is_int64(kind) or pa.types.is_float64(kind)):  # times and truth values
         array = array.cast(pa.int64())
-    numbers = pc.fill_null(array, 0) if array.null_count else array
+    numbers = without_nulls(array, 0)
     bits = numbers.to_numpy(zero_copy_only=False).view(np.uint64)
     return _with_nulls(array, (bits, bits))
 

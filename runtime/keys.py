@@ -7,6 +7,8 @@ Numbers are never reused; the engine throws the spaces away when it compacts.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -29,13 +31,15 @@ class KeySpace:
     array([0, 1, 0])
     """
 
-    __slots__ = ("_count", "_integers", "_numbers", "_table")
+    __slots__ = ("_fresh", "_in_table", "_integers", "_numbers", "_table")
 
     def __init__(self, *, integers: bool = False) -> None:
         self._integers = integers
-        self._numbers: dict[Any, int] = {}
+        self._fresh = count()
+        # A value that is asked for and not there gets the next number, without a step through Python.
+        self._numbers: defaultdict[Any, int] = defaultdict(self._fresh.__next__)
         self._table = np.empty(0, dtype=np.int64)
-        self._count = 0
+        self._in_table = 0
 
     def encode(self, array: Any) -> np.ndarray:
         """The number of each value; new values get new numbers. One probe per row, and one of a dict per value.
@@ -66,25 +70,21 @@ class KeySpace:
             places = np.arange(len(new))
             self._table[new] = places
             new = new[self._table[new] == places]  # each value once
-            self._table[new] = np.arange(self._count, self._count + len(new))
-            self._count += len(new)
+            self._table[new] = np.fromiter(islice(self._fresh, len(new)), np.int64, len(new))
+            self._in_table += len(new)
             numbers = self._table[values]
         return numbers
 
     def _look_up(self, array: Any) -> np.ndarray:
         """The numbers of any values."""
         encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        numbers = self._numbers
         values = encoded.dictionary.to_numpy(zero_copy_only=False).tolist()
-        new = [value for value in values if value not in numbers]
-        numbers.update(zip(new, range(self._count, self._count + len(new)), strict=True))
-        self._count += len(new)
-        codes = np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+        codes = np.fromiter(map(self._numbers.__getitem__, values), np.int64, len(values))
         result: np.ndarray = codes.take(encoded.indices.to_numpy(zero_copy_only=False))
         return result
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._numbers) + self._in_table
 
 
 class GroupSpace:

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from cep.expr import Col, Expr, variables
 from cep.plan import Plan
 from cep.types import Type
 from runtime import hashing
+from runtime.columnar import without_nulls
 from runtime.columns import Growable, NumberColumn, make_column
 from runtime.keys import GroupSpace, KeySpace
 from runtime.ordinals import Ordinals
@@ -119,7 +119,7 @@ class Leaf:
         if self.time is not None and self.spec.time is not None:
             array = events.column(self.spec.time)
             self.has_null_time |= bool(array.null_count)
-            times = pc.fill_null(array, DEAD).to_numpy(zero_copy_only=False)
+            times = without_nulls(array, DEAD).to_numpy(zero_copy_only=False)
         self._number(events)
         if ids is None or content is None:
             lanes = self.fingerprints(events)

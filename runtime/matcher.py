@@ -186,7 +186,7 @@ class Matcher:
         if bound.step.checks and longer.size:
             mask = holds(bound.step.checks, self._supplier(longer), longer.size)
             if mask is not None:
-                longer = self._keep(longer, mask)
+                longer = self._keep(longer, mask.to_numpy(zero_copy_only=False))
         yield from self._expand(longer, steps, number + 1, floor)
 
     def _times(self, bound: BoundStep, partial: Partial, rows: np.ndarray, repeats: np.ndarray) -> tuple[Times, Times]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from cep.expr import Col
 from cep.plan import Step
+from runtime.columnar import without_nulls
 from runtime.distinct import Tuples
 from runtime.partial import Partial
 
@@ -155,4 +156,4 @@ def _equal(array: Any, value: Any) -> np.ndarray:
         # A value that the column's type cannot hold is in no match.
         return np.zeros(len(array), dtype=np.bool_)
     mask = pc.equal(array, wanted)
-    return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+    return np.asarray(without_nulls(mask, False).to_numpy(zero_copy_only=False))

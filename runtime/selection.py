@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cep.expr import Col, Expr, rewrite
 from cep.plan import Plan
@@ -25,13 +26,17 @@ class Selection:
 
     __slots__ = ("_columns", "_encoded", "_hashes", "_keys", "_mask", "_stream", "length", "signs")
 
-    def __init__(self, stream: StreamBatch, late: np.ndarray, filters: tuple[Expr, ...]) -> None:
+    def __init__(self, stream: StreamBatch, late: np.ndarray | None, filters: tuple[Expr, ...]) -> None:
         self._stream = stream
-        passed = holds(filters, lambda col: stream.columns[col.attr], stream.length)
-        mask = ~late if passed is None else passed & ~late
-        self.length = int(np.count_nonzero(mask))
-        self._mask = None if self.length == stream.length else pa.array(mask)
-        self.signs = None if stream.signs is None else stream.signs[mask]
+        mask = holds(filters, lambda col: stream.columns[col.attr], stream.length)
+        if late is not None:
+            in_time = pa.array(~late)
+            mask = in_time if mask is None else pc.and_(mask, in_time)
+        self.length = stream.length if mask is None else mask.true_count
+        self._mask = None if self.length == stream.length else mask
+        self.signs = stream.signs
+        if stream.signs is not None and self._mask is not None:
+            self.signs = stream.signs[self._mask.to_numpy(zero_copy_only=False)]
         self._columns: dict[str, Any] = {}
         self._encoded: dict[str, Any] = {}
         """Text that is a join key, by its distinct values: looked up, and hashed, once a value."""
@@ -84,7 +89,7 @@ class Selection:
     @classmethod
     def of(cls, columns: dict[str, Any], length: int) -> Selection:
         """All of some columns, e.g. from a snapshot."""
-        return cls(StreamBatch(columns, length, None, None), np.zeros(length, dtype=np.bool_), ())
+        return cls(StreamBatch(columns, length, None, None), None, ())
 
 
 def same_filter(plan: Plan) -> dict[str, str]:

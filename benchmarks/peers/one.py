@@ -2,8 +2,11 @@
 
     python -m benchmarks.peers.one ENGINE WORKLOAD DIRECTORY CAP SCALE
 
-The events are read from the directory's Arrow files before the clock starts. The listener counts the rows of each
-batch that is delivered and adds up one of their columns.
+The events are read from the directory's Arrow files before the clock starts. Short runs are repeated for some seconds,
+each with a new engine: the best counts, as it does for the Java engines. Memory is that of the first run. The listener
+counts the rows of each batch that is delivered and adds up one of their columns.
+
+`cep-once` is given all events in one push: the answer at the end, as DuckDB gives it.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from benchmarks.peers.suite import suite
 from benchmarks.workloads import Workload, prefix_lengths
 
 STRIDES = 20
+REPEAT_FOR = 3
 
 
 class Tally:
@@ -85,14 +89,27 @@ def run(engine: str, name: str, directory: Path, cap: float, scale: float) -> di
     import runtime  # noqa: F401
 
     assert workload.check is not None
-    tally = Tally(workload.check)
-    threading.Thread(target=_watch, args=(tally, cap), daemon=True).start()
+    begun = time.perf_counter()
+    best, memory = float("inf"), None
+    while memory is None or time.perf_counter() - begun < REPEAT_FOR:
+        tally = Tally(workload.check)
+        watch = threading.Timer(cap, _stop, (tally, cap))
+        watch.daemon = True
+        watch.start()
+        best = min(best, _deliver(engine, workload, tally))
+        watch.cancel()
+        memory = memory or peak()
+    return _line(tally, finished=True, seconds=best, memory=memory) | {"events": workload.events}
+
+
+def _deliver(engine: str, workload: Workload, tally: Tally) -> float:
+    """Hand all matches to the listener; the seconds that it took."""
     if engine == "duckdb-incremental":
-        seconds, memory = run_incremental(workload, tally), peak()
-    else:
-        measured = run_engine(workload, tally) if engine == "cep" else run_duckdb(workload, 2, tally)
-        seconds, memory = measured["seconds"], measured["peak_rss_bytes"]
-    return _line(tally, finished=True, seconds=seconds, memory=memory) | {"events": workload.events}
+        return run_incremental(workload, tally)
+    if engine == "duckdb":
+        return float(run_duckdb(workload, 2, tally)["seconds"])
+    once = engine == "cep-once"
+    return float(run_engine(replace(workload, batch=None) if once else workload, tally)["seconds"])
 
 
 class WithoutPandas(MetaPathFinder):
@@ -105,8 +122,8 @@ class WithoutPandas(MetaPathFinder):
             raise ModuleNotFoundError("pandas is left out", name=name)
 
 
-def _watch(tally: Tally, cap: float) -> None:
-    time.sleep(cap)
+def _stop(tally: Tally, cap: float) -> None:
+    """The cap is reached: say how far this came, and end."""
     print(json.dumps(_line(tally, finished=False, seconds=cap, memory=peak())), flush=True)
     os._exit(0)
 

@@ -40,6 +40,14 @@ public final class Data {
         return data;
     }
 
+    /** The same streams and events in lists of their own: an engine may empty them. */
+    Data copy() {
+        Data data = new Data();
+        data.streams.addAll(streams);
+        data.events.addAll(events);
+        return data;
+    }
+
     private static Stream stream(String[] parts) {
         List<String> columns = new ArrayList<>();
         List<String> types = new ArrayList<>();

@@ -18,6 +18,7 @@ public final class Tally {
     private volatile long taken;
     private volatile long matches;
     private volatile long checksum;
+    private Thread watch;
 
     Tally(double cap) {
         this.cap = cap;
@@ -25,13 +26,13 @@ public final class Tally {
 
     /** The query is ready and the events are in memory. */
     public void start() {
-        Thread watch = new Thread(() -> {
+        watch = new Thread(() -> {
             try {
                 Thread.sleep((long) (cap * 1000));
             } catch (InterruptedException e) {
                 return;
             }
-            print(false, cap);
+            print(false, cap, peak());
             Runtime.getRuntime().halt(0);
         });
         watch.setDaemon(true);
@@ -53,21 +54,21 @@ public final class Tally {
     /** The last match has been delivered. */
     public void stop() {
         stopped = System.nanoTime();
+        watch.interrupt();
     }
 
-    void finish() {
-        print(true, (stopped - started) / 1e9);
-        Runtime.getRuntime().halt(0);
+    double seconds() {
+        return (stopped - started) / 1e9;
     }
 
-    private synchronized void print(boolean finished, double seconds) {
+    synchronized void print(boolean finished, double seconds, long memory) {
         String shape = "{'finished': %b, 'events': %d, 'matches': %d, 'checksum': %d, 'seconds': %.6f, 'peak_rss_bytes': %d}";
         System.out.println(String.format(
-                Locale.ROOT, shape.replace('\'', '"'), finished, taken, matches, checksum, seconds, peak()));
+                Locale.ROOT, shape.replace('\'', '"'), finished, taken, matches, checksum, seconds, memory));
         System.out.flush();
     }
 
-    private static long peak() {
+    static long peak() {
         try {
             for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
                 if (line.startsWith("VmHWM:")) {

@@ -53,6 +53,7 @@ public final class Esper implements Engine {
         }
         service.advanceTime(now + 60_000); // what was held back to be put in order
         tally.stop();
+        runtime.destroy();
     }
 
     private static String schemas(Data data) {

@@ -39,6 +39,7 @@ public final class Siddhi implements Engine {
             tally.taken(++taken);
         }
         tally.stop();
+        runtime.shutdown();
     }
 
     private static String schemas(Data data) {
