@@ -34,8 +34,8 @@ def deletions(leaves: Mapping[str, Leaf], parts: Mapping[str, Selection]) -> dic
         if not len(places):
             continue
         stored = leaf.live(None)
-        stored = stored[np.isin(leaf.content.at(stored), content[places])]
-        hashes = leaf.content.at(stored)
+        stored = stored[np.isin(leaf.prints.content(stored), content[places])]
+        hashes = leaf.prints.content(stored)
         order = np.argsort(hashes, kind="stable")
         low = np.searchsorted(hashes[order], content[places], side="left")
         high = np.searchsorted(hashes[order], content[places], side="right")
@@ -59,7 +59,7 @@ def insertions(leaf: Leaf, events: Selection) -> Selection:
 def _net(leaf: Leaf, events: Selection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Content hashes of signed events, the first row of each, and the sum of its signs."""
     assert events.signs is not None
-    content = leaf.fingerprints(events)[0]
+    content = leaf.prints.of(events)[0]
     distinct, first, inverse = np.unique(content, return_index=True, return_inverse=True)
     net = np.zeros(len(distinct), dtype=np.int64)
     np.add.at(net, inverse.reshape(-1), events.signs.astype(np.int64))

@@ -227,9 +227,9 @@ class Engine:
         if not self.plan.distinct:
             return partial
         for var, leaf in self._leaves.items():
-            if leaf.has_twins:
+            if leaf.prints.has_twins:
                 partial = partial.flat()
-                partial = partial.take(leaf.is_first(partial.rows[var]))
+                partial = partial.take(leaf.prints.is_first(partial.rows[var]))
         return partial
 
     # --- deletions -------------------------------------------------------------------------------------------------

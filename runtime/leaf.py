@@ -19,8 +19,8 @@ from cep.types import Type
 from runtime import hashing
 from runtime.columnar import without_nulls
 from runtime.columns import Growable, NumberColumn, make_column
+from runtime.fingerprints import Fingerprints
 from runtime.keys import GroupSpace, KeySpace
-from runtime.ordinals import Ordinals
 from runtime.selection import Selection
 from runtime.sorted_groups import Operations, SortedGroups
 
@@ -57,13 +57,10 @@ class Leaf:
         "_spaces",
         "best",
         "columns",
-        "content",
         "gone",
         "has_null_time",
-        "has_twins",
-        "ids",
         "indexes",
-        "ordinals",
+        "prints",
         "shares",
         "size",
         "spec",
@@ -76,13 +73,9 @@ class Leaf:
         self.columns = {name: make_column(type_) for name, type_ in self.spec.columns}
         self.time = Growable(np.int64) if self.spec.time is not None else None
         self.has_null_time = False
-        self.has_twins = False
-        """Whether there may be two rows of equal content."""
-        self.content = Growable(np.uint64)
-        self.ids = Growable(hashing.BOTH_LANES)
         self.gone = Growable(np.bool_)
-        self.ordinals = Ordinals()
         self._seed = hashing.seed(plan.pattern, var)
+        self.prints = Fingerprints(self._seed, self.columns, may_wait=not plan.distinct)
         self._returned = _returned(plan, var) if plan.merges else []
         self.shares = Growable(hashing.BOTH_LANES) if self._returned else None
         """What a row adds to the id of a DISTINCT tuple: the fingerprint of what is returned of it."""
@@ -103,16 +96,10 @@ class Leaf:
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
-    def fingerprints(self, events: Selection) -> hashing.Lanes:
-        """The content hash of each of some events, two lanes."""
-        return hashing.combine(self._seed, [events.hashes(name) for name, _ in self.spec.columns], events.length)
-
-    def add(
-        self, plan: Plan, events: Selection, ids: np.ndarray | None = None, content: np.ndarray | None = None
-    ) -> np.ndarray:
+    def add(self, plan: Plan, events: Selection, known: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
         """Append events and index them; the new row numbers.
 
-        `ids` and `content` are given when rows come back from a snapshot; otherwise they are worked out here.
+        `known` are content hashes and ids, when rows come back from a snapshot.
         """
         length = events.length
         times = None
@@ -121,19 +108,15 @@ class Leaf:
             self.has_null_time |= bool(array.null_count)
             times = without_nulls(array, DEAD).to_numpy(zero_copy_only=False)
         self._number(events)
-        if ids is None or content is None:
-            lanes = self.fingerprints(events)
-            content = lanes[0]
-            known = (self.content.view(), self.gone.view(), None if self.time is None else self.time.view())
-            ids = hashing.both_lanes(hashing.with_ordinal(lanes, self.ordinals.assign(content, times, *known)))
-        self.has_twins |= bool((_first_lane(ids) != content).any())
+        if known is None:
+            self.prints.add(events, times, self.gone.view(), None if self.time is None else self.time.view())
+        else:
+            self.prints.put(*known)
         rows = np.arange(self.size, self.size + length)
         for name, column in self.columns.items():
             column.extend(events.column(name))
         if self.time is not None and times is not None:
             self.time.extend(times)
-        self.content.extend(content)
-        self.ids.extend(ids)
         if self.shares is not None:
             parts = [events.hashes(name) for name in self._returned]
             self.shares.extend(hashing.both_lanes(hashing.combine(self._seed, parts, length)))
@@ -168,7 +151,7 @@ class Leaf:
         for number, index in self.indexes.items():
             index.remove(self.group(plan.indexes[number].key, rows), rows)
         self.gone.view()[rows] = True
-        self.ordinals.forget(self.content.view()[rows])
+        self.prints.forget(rows)
 
     def keep(self, plan: Plan, rows: np.ndarray) -> None:
         """Forget all other rows, and number these anew in the same order. O(rows kept).
@@ -179,15 +162,15 @@ class Leaf:
             column.keep(rows)
         for values in self._per_row():
             values.keep(rows)
+        self.prints.keep(rows)
         self.size = len(rows)
-        self.ordinals = Ordinals()
         for index in self.indexes.values():
             index.clear()
         self._index(plan, np.arange(self.size))
 
     def _per_row(self) -> list[Growable]:
         """Everything beside the columns that has a value for each row."""
-        parts = [self.ids, self.content, self.gone, *self._keys.values(), *self._groups.values()]
+        parts = [self.gone, *self._keys.values(), *self._groups.values()]
         parts += self._compared.values()
         return parts + [part for part in (self.time, self.best, self.shares) if part is not None]
 
@@ -213,10 +196,6 @@ class Leaf:
             return column.values.at(rows)
         return self._compared[expr].at(rows)
 
-    def is_first(self, rows: np.ndarray) -> np.ndarray:
-        """Which rows are the first of their content: those whose fingerprint is the plain one (ordinal 0)."""
-        return np.asarray(_first_lane(self.ids.at(rows)) == self.content.at(rows))
-
     def best_starts(self) -> np.ndarray:
         """The best start of every row; a row without children is its own."""
         if self.best is not None:
@@ -233,14 +212,9 @@ class Leaf:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held in columns, indexes and the table of equal events."""
-        parts = (*self.columns.values(), *self._per_row(), *self.indexes.values(), self.ordinals)
+        """Bytes held in columns, indexes and fingerprints."""
+        parts = (*self.columns.values(), *self._per_row(), *self.indexes.values(), self.prints)
         return sum(part.nbytes for part in parts)
-
-
-def _first_lane(ids: np.ndarray) -> np.ndarray:
-    lanes: np.ndarray = ids.view(np.uint64)[::2]
-    return lanes
 
 
 def _is_number(expr: Expr) -> bool:

@@ -43,16 +43,25 @@ class Ordinals:
             self._counts = _Counts(stored[~gone])
         return self._counts.add(content)
 
+    def none_equal(self, times: np.ndarray | None, stored_times: np.ndarray | None) -> bool:
+        """Whether no two events can be equal, since each is later than all before it: `assign` is not needed then."""
+        if self._counts is not None or times is None or not len(times) or not bool((times[1:] > times[:-1]).all()):
+            return False
+        return self._goes_on(times, stored_times, strictly=True)
+
     def _in_order(self, times: np.ndarray, stored_times: np.ndarray | None) -> bool:
         """Whether nothing here is older than anything stored, and the batch itself is sorted."""
+        return bool((times[1:] >= times[:-1]).all()) and self._goes_on(times, stored_times, strictly=False)
+
+    def _goes_on(self, times: np.ndarray, stored_times: np.ndarray | None, *, strictly: bool) -> bool:
+        """Whether a sorted batch goes on where the stored rows end, themselves sorted; remembers its end if it does."""
         newest = self._newest
         if newest is None and stored_times is not None and len(stored_times):
             newest = int(stored_times.max())
             if not bool((stored_times[1:] >= stored_times[:-1]).all()):
                 return False
-        if newest is not None and int(times[0]) < newest:
-            return False
-        if not bool((times[1:] >= times[:-1]).all()):
+        first = int(times[0])
+        if newest is not None and (first < newest or (strictly and first == newest)):
             return False
         self._newest = int(times[-1])
         return True
@@ -70,7 +79,7 @@ class Ordinals:
         if stored_times is not None and len(stored_times):
             first = int(np.searchsorted(stored_times, times[0], side="left"))
             twins = stored[first:][~gone[first:]]
-        if not len(twins) and (bool((times[1:] > times[:-1]).all()) or _all_different(content)):
+        if not len(twins) and _all_different(content):
             return np.zeros(len(content), dtype=np.int64)
         return _Counts(twins).add(content)
 

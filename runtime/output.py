@@ -18,6 +18,7 @@ from cep.types import Type
 from runtime import hashing
 from runtime.columnar import ARROW_TYPES, evaluate
 from runtime.columns import Column, Growable, number_array
+from runtime.fingerprints import Fingerprints
 from runtime.leaf import DEAD, Leaf
 from runtime.partial import Partial, Places, Times
 
@@ -59,7 +60,7 @@ class Output:
         self._plan = plan
         self._leaves = leaves
         seed = hashing.seed(plan.pattern)
-        self._ids = {var: leaf.ids for var, leaf in leaves.items()}
+        self._ids = {var: leaf.prints for var, leaf in leaves.items()}
         self._fields = [_looked_up(field, leaves) for field in plan.fields]
         self._seed = hashing.both_lanes((np.array([seed[0]], np.uint64), np.array([seed[1]], np.uint64)))
         times = {var: Col(var, leaf.spec.time or "", Type.TIMESTAMP) for var, leaf in leaves.items()}
@@ -125,7 +126,7 @@ def _looked_up(field: Field, leaves: Mapping[str, Leaf]) -> tuple[Field, str, Co
     return field, "", None
 
 
-def summed(partial: Partial, fingerprints: Mapping[str, Growable], seed: np.ndarray) -> np.ndarray:
+def summed(partial: Partial, fingerprints: Mapping[str, Fingerprints | Growable], seed: np.ndarray) -> np.ndarray:
     """The sum of the fingerprints of each match's events, over the variables that have one."""
     total = seed
     for var, rows in partial.rows.items():

@@ -58,7 +58,7 @@ def _countable(engine: Engine) -> bool:
     steps = next(trigger.steps for trigger in plan.triggers if trigger.var == plan.root)
     if not plan.verdict.acyclic or any(step.checks for step in steps):
         return False
-    if plan.distinct and any(leaf.has_twins for leaf in engine._leaves.values()):
+    if plan.distinct and any(leaf.prints.has_twins for leaf in engine._leaves.values()):
         return False
     if plan.window is None:
         return True

@@ -40,8 +40,8 @@ def extract(engine: Engine, rows: dict[str, np.ndarray]) -> dict[str, Any]:
         batches[var] = pa.RecordBatch.from_arrays(
             [
                 *arrays.values(),
-                pa.array(leaf.content.view()[chosen]),
-                hashing.id_array(leaf.ids.view()[chosen]),
+                pa.array(leaf.prints.content(chosen)),
+                hashing.id_array(leaf.prints.at(chosen)),
             ],
             names=[*arrays, "_content", "_id"],
         )
@@ -57,7 +57,7 @@ def reload(engine: Engine, batches: dict[str, Any]) -> None:
         columns = {name: as_computed(batch.column(name)) for name, _ in leaf.spec.columns}
         ids = hashing.from_id_array(batch.column("_id"))
         content = batch.column("_content").to_numpy()
-        rows = leaf.add(engine.plan, Selection.of(columns, batch.num_rows), ids, content)
+        rows = leaf.add(engine.plan, Selection.of(columns, batch.num_rows), (content, ids))
         engine._chains.added(trigger.var, rows)
 
 

@@ -12,8 +12,19 @@ from typing import Any
 from benchmarks.peers.suite import ENGINES
 
 FILES = ("time", "memory", "window", "matches")
-_COLOURS = ("#d62728", "#7f7f7f", "#bcbd22", "#1f77b4", "#17becf", "#ff7f0e", "#000000", "#2ca02c", "#9467bd")
-_MARKERS = ("o", "s", "D", "^", "v", "P", "*", "X", "<")
+_COLOURS = (
+    "#d62728",
+    "#e377c2",
+    "#7f7f7f",
+    "#bcbd22",
+    "#1f77b4",
+    "#17becf",
+    "#ff7f0e",
+    "#000000",
+    "#2ca02c",
+    "#9467bd",
+)
+_MARKERS = ("o", "p", "s", "D", "^", "v", "P", "*", "X", "<")
 _STYLE = {engine: (_COLOURS[i], _MARKERS[i]) for i, engine in enumerate(ENGINES)}
 
 Row = dict[str, Any]
