@@ -1,7 +1,7 @@
 """Fingerprints: 128-bit hashes of values, the same in every process, engine and run.
 
-A match's id is the sum of the fingerprints of its events, two 64-bit lanes each (Zobrist hashing): an event is hashed
-once when it arrives, a match costs one addition per event and lane. Values are mixed with splitmix64, word by word.
+A match's id is the sum of the fingerprints of its events, two 64-bit lanes each (Zobrist hashing): a match costs one
+addition per event and lane (`runtime.fingerprints` has those of events). Values are mixed with splitmix64, word by word.
 Not for security: somebody who picks event values at will can make ids collide.
 """
 
