@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cep.types import Type
+from runtime import hashing
 from runtime.columnar import ARROW_TYPES
 from runtime.sorted_groups import spread
 
@@ -103,6 +104,12 @@ class NumberColumn:
         self.values.keep(rows)
         if self._valid is not None:
             self._valid.keep(rows)
+
+    def lanes(self, rows: np.ndarray) -> hashing.Lanes:
+        """The hash lanes of some rows' values, as `hashing.hash_array` gives them."""
+        values = self.values.at(rows)
+        bits = (values.astype(np.int64) if self._type is Type.BOOLEAN else values).view(np.uint64)
+        return (bits, bits) if self._valid is None else hashing.null_lanes(~self._valid.at(rows), (bits, bits))
 
     def computed(self, rows: np.ndarray) -> Any:
         """Like `take`, with times as int64."""
@@ -220,6 +227,11 @@ class StringColumn:
         self._bytes.extend(data)
         if self._valid is not None:
             self._valid.keep(rows)
+
+    def lanes(self, rows: np.ndarray) -> hashing.Lanes:
+        """The hash lanes of some rows' text, as `hashing.hash_array` gives them."""
+        lanes = hashing.text_lanes(*self._copied(rows))
+        return lanes if self._valid is None else hashing.null_lanes(~self._valid.at(rows), lanes)
 
     def computed(self, rows: np.ndarray) -> Any:
         """The text of some rows as a plain string array."""

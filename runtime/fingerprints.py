@@ -43,7 +43,7 @@ class Fingerprints:
 
     def _of_rows(self, rows: np.ndarray) -> hashing.Lanes:
         """The same for rows that are stored."""
-        lanes = [hashing.hash_array(column.take(rows)) for column in self._columns.values()]
+        lanes = [column.lanes(rows) for column in self._columns.values()]
         return hashing.combine(self._seed, lanes, len(rows))
 
     # --- writing ---------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Fingerprints: 128-bit hashes of values, the same in every process, engine and run.
 
 A match's id is the sum of the fingerprints of its events, two 64-bit lanes each (Zobrist hashing): a match costs one
-addition per event and lane (`runtime.fingerprints` has those of events). Values are mixed with splitmix64, word by word.
-Not for security: somebody who picks event values at will can make ids collide.
+addition per event and lane (`runtime.fingerprints` keeps those of events). Values are mixed with splitmix64, word by
+word. Not for security: somebody who picks event values at will can make ids collide.
 """
 
 from __future__ import annotations
@@ -70,22 +70,28 @@ def hash_array(array: Any) -> Lanes:
 
 
 def _with_nulls(array: Any, lanes: Lanes) -> Lanes:
-    if array.null_count:
-        missing = array.is_null().to_numpy(zero_copy_only=False)
-        return np.where(missing, _NULL, lanes[0]), np.where(missing, _NULL, lanes[1])
-    return lanes
+    return null_lanes(array.is_null().to_numpy(zero_copy_only=False), lanes) if array.null_count else lanes
+
+
+def null_lanes(missing: np.ndarray, lanes: Lanes) -> Lanes:
+    """Lanes with those of NULL where a value is missing."""
+    return np.where(missing, _NULL, lanes[0]), np.where(missing, _NULL, lanes[1])
 
 
 def _hash_text(array: Any) -> Lanes:
-    """The lanes of a string array without NULLs: eight bytes of every text at a time, all texts at once."""
+    """The lanes of a string array without NULLs."""
     array = array.cast(pa.large_string())
     _, offsets_buffer, data = array.buffers()
     offsets = np.frombuffer(offsets_buffer, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    return text_lanes(offsets, np.frombuffer(data or b"", dtype=np.uint8))
+
+
+def text_lanes(offsets: np.ndarray, data: np.ndarray) -> Lanes:
+    """The lanes of texts in Arrow's layout: eight bytes of every text at a time, all texts at once."""
     lengths = np.diff(offsets)
     start, end = int(offsets[0]), int(offsets[-1])
     padded = np.zeros(end - start + 8, dtype=np.uint8)
-    if end > start:
-        padded[:-8] = np.frombuffer(data, dtype=np.uint8)[start:end]
+    padded[:-8] = data[start:end]
     words: np.ndarray = np.ndarray((len(padded) - 7,), dtype="<u8", buffer=padded, strides=(1,))
     lanes = mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[0])), mix(lengths.astype(np.uint64) ^ np.uint64(_TEXT[1]))
     long = np.flatnonzero(lengths > _LONG)

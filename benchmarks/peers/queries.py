@@ -160,8 +160,8 @@ def _siddhi_any_order(streams: str, seconds: int) -> str:
 
 
 def relations(sql: str, name: str, *, ordered: bool) -> dict[str, str]:
-    """A query of the thesis, from its SQL (without DISTINCT: Esper and Siddhi have none across deliveries)."""
-    found = re.fullmatch(r"SELECT (?:DISTINCT )?(.*) FROM (.*) WHERE (.*)", sql)
+    """A query of the thesis, from its SQL, which has no DISTINCT."""
+    found = re.fullmatch(r"SELECT (.*) FROM (.*) WHERE (.*)", sql)
     assert found is not None
     fields, tables, conditions = found.groups()
     sources = ", ".join(f"{table.split()[0]}#keepall as {table.split()[1]}" for table in tables.split(", "))
