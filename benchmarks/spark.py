@@ -11,8 +11,8 @@ Ways, each in a process of its own on `local[2]`, over the same files, one file 
 * `join`: what a Spark user would write without either: a three-way stream-stream self-join with watermarks.
 
 The first batches start the machinery, and Java compiles for some ten of them: the first half is not counted; of the
-others the median counts. The table also has the first and the last counted batch (flat means: no growth with the stream)
-and the bytes of state on disk.
+others the median counts. The table also has the first and the last counted batch (flat means: no growth with the
+stream) and the bytes of state on disk.
 """
 
 from __future__ import annotations
