@@ -50,7 +50,7 @@ def evaluate(expr: Expr, columns: Columns, length: int) -> Array:
 
 
 def holds(conditions: tuple[Expr, ...], columns: Columns, length: int) -> Array | None:
-    """A mask (an Arrow array) of the rows where all conditions are true, not NULL; None where there are none."""
+    """A mask, as an Arrow array, of the rows where all conditions are true (not NULL); None where all rows are."""
     mask: Array = None
     for condition in conditions:
         part = _eval(condition, columns)

@@ -1,8 +1,9 @@
 """Fingerprints of a leaf's rows: which event is this, and which of several equal ones?
 
 The id of a match is made of its events' fingerprints (`runtime.hashing`), and equal events are told apart by their
-ordinals (`runtime.ordinals`). Most events are never in a match. In strict time order no two can be equal either, so
-there is nothing to compare when they arrive: such rows *wait*, and are hashed when a match shows them.
+ordinals (`runtime.ordinals`). Most events are never in a match. In strict time order no two can be equal either (a plan
+keeps the time of every event that has one), so there is nothing to compare when they arrive: such rows *wait*, and are
+hashed when a match shows them.
 
 Rent or buy: a waiting row that is asked for is hashed on the spot and forgotten; when as many have been hashed so as
 wait, all of them are hashed for good. That is never more than twice the work of hashing all, and mostly none.
