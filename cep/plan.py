@@ -190,6 +190,11 @@ class Plan:
         """Whether several combinations of (different) events can make one tuple of a DISTINCT output."""
         return self.distinct and merges(self.fields, self.leaves, self.keys, self.steps())
 
+    @property
+    def shows_all(self) -> bool:
+        """Whether an output tuple shows something of each of its events."""
+        return shows_all(self.fields, self.leaves)
+
     def steps(self) -> tuple[Step, ...]:
         """All steps of all triggers, in every order."""
         return tuple(s for t in self.triggers for order in (t.steps, *t.alternatives) for s in order)
@@ -217,6 +222,11 @@ def merges(fields: Iterable[Field], leaves: Iterable[Leaf], keys: Iterable[Key],
         returned |= {expr for expr in members if expr.type in known}
     kept = {Col(leaf.var, name, type_) for leaf in leaves for name, type_ in leaf.columns}
     return not kept <= returned or any(step.exists for step in steps)
+
+
+def shows_all(fields: Iterable[Field], leaves: Iterable[Leaf]) -> bool:
+    """Whether an output returns an attribute of each variable, so that its tuples can tell events apart."""
+    return {leaf.var for leaf in leaves} <= {field.expr.var for field in fields if isinstance(field.expr, Col)}
 
 
 def _described(plan: Plan) -> Iterator[str]:

@@ -9,6 +9,7 @@ combinations that have left the window: these cannot be deleted any more, and th
 
 A tuple is known by its id: the sum of its events' shares in it (`Leaf.shares`), each hashed once when the event came.
 So a combination whose tuple is known costs an addition per event and a probe of a table; its fields are never built.
+Where no other combination can make its tuple (`runtime.twins`), that is put out without asking, and not remembered.
 
 Guaranteed: the set of tuples is SQL's SELECT DISTINCT, in every order of arrival. When events are late, a tuple that
 would have stayed alive through the late event can be put out once more: same tuple, same id.
@@ -16,7 +17,7 @@ would have stayed alive through the late event can be put out once more: same tu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,16 +60,20 @@ class Tuples:
     def add(self, ids: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         """Add the tuples of matches that start at these times; the positions of those that are new, one for each."""
         numbers, fresh = self.number(ids)
+        if start is not None:
+            self.note(numbers, start)
+        return np.sort(fresh)
+
+    def note(self, numbers: np.ndarray, start: np.ndarray) -> None:
+        """Take in the times of combinations behind tuples."""
         if self._window is not None:
-            assert start is not None
             leaves = start + self._window
             np.minimum.at(self.soonest.view(), numbers, leaves)
             np.maximum.at(self.until.view(), numbers, leaves)
-        return np.sort(fresh)
 
 
 class Alive:
-    """The tuples that are out, and until when."""
+    """The tuples that are out, and until when; those left out that only one combination can make."""
 
     __slots__ = ("_computed", "_earlier", "_leaves", "_output", "_plan", "_prune_at", "_seed", "_tuples")
 
@@ -105,16 +110,50 @@ class Alive:
             hashing.add_lanes(total, hashing.both_lanes(hashing.combine(self._seed, columns, partial.size)))
         return total
 
-    # --- insertions ------------------------------------------------------------------------------------------------
+    # --- once each -------------------------------------------------------------------------------------------------
 
-    def admit(self, partial: Partial, sign: int | None, watermark: int | None) -> Any | None:
-        """The record batch of the tuples that these matches bring to life; None where there are none."""
-        ids = self.ids(partial)
-        windowed = self._plan.window is not None
-        out = self._come_alive(ids, partial, watermark) if windowed else self._tuples.add(ids, None)
-        return self.chosen(partial, ids, out, sign) if len(out) else None
+    def batches(self, partials: Iterable[Partial]) -> Iterator[Any]:
+        """The tuples of all current matches, each once, as record batches."""
+        for partial, ids, places in self._once(partials):
+            if len(places):
+                yield self._batch_of(partial, ids, places, None)
 
-    def chosen(self, partial: Partial, ids: np.ndarray, places: np.ndarray, sign: int | None) -> Any:
+    def count(self, partials: Iterable[Partial]) -> int:
+        """How many rows `batches` has."""
+        return sum(len(places) for _, _, places in self._once(partials))
+
+    def _once(self, partials: Iterable[Partial]) -> Iterator[tuple[Partial, np.ndarray, np.ndarray]]:
+        seen = Tuples(None)
+        for partial in partials:
+            ids = self.ids(partial)
+            yield partial, ids, self._choose(partial, ids, lambda _, some: seen.add(some, None))
+
+    def _choose(
+        self, partial: Partial, ids: np.ndarray, choose: Callable[[Partial, np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """The places of the matches that no other can make the tuple of, and of those that are chosen of the rest."""
+        shared = self._shared(partial)
+        if shared is None:
+            return choose(partial, ids)
+        rest = np.flatnonzero(shared)
+        if not len(rest):
+            return np.arange(partial.size)
+        chosen = rest[choose(partial.flat().take(rest), ids[rest])]
+        return np.sort(np.concatenate((np.flatnonzero(~shared), chosen)))
+
+    def _shared(self, partial: Partial) -> np.ndarray | None:
+        """Which matches have an event with a twin, so that another could make the same tuple; None: all may."""
+        shared = np.zeros(partial.size, dtype=np.bool_)
+        for var, (rows, repeats) in partial.places().items():
+            twins = self._leaves[var].twins
+            if twins is None:
+                return None
+            if twins.shared:
+                some = ~twins.is_alone(rows)
+                shared |= some if repeats is None else some.repeat(repeats)
+        return shared
+
+    def _batch_of(self, partial: Partial, ids: np.ndarray, places: np.ndarray, sign: int | None) -> Any:
         """A record batch of some matches' tuples; start and end are NULL, for a tuple has no one time."""
         if len(places) < partial.size:
             partial, ids = partial.flat().take(places), ids[places]
@@ -128,6 +167,31 @@ class Alive:
             columns.append(number_signs(size, sign))
         schema = self._output.schema if sign is None else self._output.signed_schema
         return pa.RecordBatch.from_arrays([*columns, *fields], schema=schema)
+
+    # --- insertions ------------------------------------------------------------------------------------------------
+
+    def admit(self, partial: Partial, sign: int | None, watermark: int | None) -> Any | None:
+        """The record batch of the tuples that these matches bring to life; None where there are none."""
+
+        def choose(some: Partial, ids: np.ndarray) -> np.ndarray:
+            windowed = self._plan.window is not None
+            return self._come_alive(ids, some, watermark) if windowed else self._tuples.add(ids, None)
+
+        ids = self.ids(partial)
+        places = self._choose(partial, ids, choose)
+        return self._batch_of(partial, ids, places, sign) if len(places) else None
+
+    def remember(self, partial: Partial) -> None:
+        """Take in the tuples of matches that were put out without asking: they have twins now, or are deleted.
+
+        A tuple that is known already is known with all combinations behind it: each pair of them differs in twins.
+        """
+        known = self._tuples.table.numbered
+        numbers, _ = self._tuples.number(self.ids(partial))
+        start = partial.start(self._leaves)
+        if start is not None:
+            new = numbers >= known
+            self._tuples.note(numbers[new], start[new])
 
     def _come_alive(self, ids: np.ndarray, partial: Partial, watermark: int | None) -> np.ndarray:
         """Which matches put their tuple out: those that end later than their tuple would have lived without them.
@@ -197,16 +261,13 @@ class Alive:
 
     def collect(self, partials: Iterable[Partial]) -> tuple[Tuples, list[Any]]:
         """All tuples of some matches, and batches that have each once."""
-        tuples = Tuples(self._plan.window)
-        return tuples, list(self.once(partials, tuples))
-
-    def once(self, partials: Iterable[Partial], tuples: Tuples) -> Iterator[Any]:
-        """Batches with each tuple of some matches that is not among `tuples` yet, which they are added to."""
+        tuples, batches = Tuples(self._plan.window), []
         for partial in partials:
             ids = self.ids(partial)
             fresh = tuples.add(ids, partial.start(self._leaves))
             if len(fresh):
-                yield self.chosen(partial, ids, fresh, None)
+                batches.append(self._batch_of(partial, ids, fresh, None))
+        return tuples, batches
 
     def gone(self, before: list[Any], remaining: Tuples, watermark: int | None) -> Iterator[Any]:
         """After deletions: of the tuples in `before`, those that no match is left for, with sign -1."""

@@ -208,6 +208,7 @@ class Engine:
             self._chains.added(trigger.var, rows)
             if not find:
                 continue
+            self._remember(trigger.var)
             if (best := self._best.get(trigger.var)) is not None:
                 rows = best.among(self._leaves[trigger.var], rows)
             for partial in self._matchers[trigger.var].matches(rows):
@@ -221,6 +222,13 @@ class Engine:
             return self._alive.admit(partial, sign, self.watermark)
         partial = self._once(partial)
         return self._output.batch(partial, sign) if partial.size else None
+
+    def _remember(self, var: str) -> None:
+        """For DISTINCT: rows have twins since the last batch, and what was put out with them may come again."""
+        twins = self._leaves[var].twins
+        if self._alive is not None and twins is not None and len(twins.met):
+            for partial in self._matchers[var].matches(twins.met):
+                self._alive.remember(partial)
 
     def _once(self, partial: Partial) -> Partial:
         """For DISTINCT: the matches without those of a second event of equal content, which make the same tuple."""
@@ -243,6 +251,7 @@ class Engine:
                 continue
             for partial in self._matchers[trigger.var].matches(rows):
                 if self._alive is not None:
+                    self._alive.remember(partial)
                     affected += self._alive.collect([partial])[1]
                     continue
                 batch = self._emit(partial, -1)

@@ -23,6 +23,7 @@ from runtime.fingerprints import Fingerprints
 from runtime.keys import GroupSpace, KeySpace
 from runtime.selection import Selection
 from runtime.sorted_groups import Operations, SortedGroups
+from runtime.twins import Twins
 
 DEAD = np.iinfo(np.int64).min
 """The best start of a row from which no partial match goes down; also the time of an event without one."""
@@ -52,6 +53,7 @@ class Leaf:
         "_groups",
         "_keys",
         "_members",
+        "_outside",
         "_returned",
         "_seed",
         "_spaces",
@@ -65,6 +67,7 @@ class Leaf:
         "size",
         "spec",
         "time",
+        "twins",
     )
 
     def __init__(self, plan: Plan, var: str, spaces: Spaces, operations: Operations) -> None:
@@ -79,6 +82,9 @@ class Leaf:
         self._returned = _returned(plan, var) if plan.merges else []
         self.shares = Growable(hashing.BOTH_LANES) if self._returned else None
         """What a row adds to the id of a DISTINCT tuple: the fingerprint of what is returned of it."""
+        self._outside = _shown_elsewhere(plan, var)
+        self.twins = Twins() if plan.merges and plan.shows_all else None
+        """Which rows look alike in a DISTINCT tuple; None where a variable shows nothing, and so all of its rows do."""
         self._spaces = spaces
         self._members = {key.name: key.of(var) for key in plan.keys if var in dict(key.members)}
         self._keys = {name: Growable(np.int64) for name in self._members}
@@ -119,11 +125,20 @@ class Leaf:
             self.time.extend(times)
         if self.shares is not None:
             parts = [events.hashes(name) for name in self._returned]
-            self.shares.extend(hashing.both_lanes(hashing.combine(self._seed, parts, length)))
+            shares = hashing.combine(self._seed, parts, length)
+            self.shares.extend(hashing.both_lanes(shares))
+            if self.twins is not None:
+                self.twins.add(self._looks(shares))
         self.gone.extend(np.zeros(length, dtype=np.bool_))
         self.size += length
         self._index(plan, rows)
         return rows
+
+    def _looks(self, shares: hashing.Lanes) -> hashing.Lanes:
+        """What a DISTINCT tuple shows of new rows, whose keys are numbered already."""
+        length = len(shares[0])
+        keys = [self._keys[name].view()[-length:].view(np.uint64) for name in self._outside if length]
+        return hashing.combine(self._seed, [shares, *((key, key) for key in keys)], length) if keys else shares
 
     def _index(self, plan: Plan, rows: np.ndarray) -> None:
         for number, index in self.indexes.items():
@@ -152,6 +167,8 @@ class Leaf:
             index.remove(self.group(plan.indexes[number].key, rows), rows)
         self.gone.view()[rows] = True
         self.prints.forget(rows)
+        if self.twins is not None:
+            self.twins.forget(rows)
 
     def keep(self, plan: Plan, rows: np.ndarray) -> None:
         """Forget all other rows, and number these anew in the same order. O(rows kept).
@@ -163,6 +180,8 @@ class Leaf:
         for values in self._per_row():
             values.keep(rows)
         self.prints.keep(rows)
+        if self.twins is not None:
+            self.twins.keep(rows)
         self.size = len(rows)
         for index in self.indexes.values():
             index.clear()
@@ -212,9 +231,9 @@ class Leaf:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held in columns, indexes and fingerprints."""
+        """Bytes held."""
         parts = (*self.columns.values(), *self._per_row(), *self.indexes.values(), self.prints)
-        return sum(part.nbytes for part in parts)
+        return sum(part.nbytes for part in parts) + (self.twins.nbytes if self.twins is not None else 0)
 
 
 def _is_number(expr: Expr) -> bool:
@@ -233,6 +252,13 @@ def _dtype(expr: Expr) -> Any:
 def _returned(plan: Plan, var: str) -> list[str]:
     """The attributes of a variable that are returned as they are."""
     return [field.expr.attr for field in plan.fields if isinstance(field.expr, Col) and field.expr.var == var]
+
+
+def _shown_elsewhere(plan: Plan, var: str) -> list[str]:
+    """The keys of a variable whose values the output returns, of other variables only."""
+    returned = {field.expr for field in plan.fields if isinstance(field.expr, Col)}
+    keys = [key for key in plan.keys if var in dict(key.members)]
+    return [k.name for k in keys if k.of(var) not in returned and any(expr in returned for _, expr in k.members)]
 
 
 def _compared(plan: Plan, var: str) -> Iterable[Expr]:

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from cep.expr import Col
 from cep.plan import Step
 from runtime.columnar import without_nulls
-from runtime.distinct import Tuples
 from runtime.partial import Partial
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def all_matches(engine: Engine) -> Iterator[Partial]:
 def enumerate_matches(engine: Engine) -> Iterator[Any]:
     """Record batches of the current matches, tuples once each for DISTINCT."""
     if engine._alive is not None:
-        yield from engine._alive.once(all_matches(engine), Tuples(engine.plan.window))
+        yield from engine._alive.batches(all_matches(engine))
         return
     for partial in all_matches(engine):
         batch = engine._emit(partial, None)
@@ -44,11 +43,10 @@ def enumerate_matches(engine: Engine) -> Iterator[Any]:
 
 def count_matches(engine: Engine) -> int:
     """The number of current matches."""
-    if engine._alive is not None:
-        tuples, ids = Tuples(engine.plan.window), engine._alive.ids
-        return sum(len(tuples.add(ids(some), some.start(engine._leaves))) for some in all_matches(engine))
     if _countable(engine):
         return int(sum(reduct(engine)[engine.plan.root].tolist()))
+    if engine._alive is not None:
+        return engine._alive.count(all_matches(engine))
     return sum(engine._once(partial).size for partial in all_matches(engine))
 
 
@@ -58,14 +56,16 @@ def _countable(engine: Engine) -> bool:
     steps = next(trigger.steps for trigger in plan.triggers if trigger.var == plan.root)
     if not plan.verdict.acyclic or any(step.checks for step in steps):
         return False
-    if plan.distinct and any(leaf.prints.has_twins for leaf in engine._leaves.values()):
+    leaves = engine._leaves.values()
+    if engine._alive is not None:
+        if any(leaf.twins is None or leaf.twins.shared for leaf in leaves):
+            return False
+    elif plan.distinct and any(leaf.prints.has_twins for leaf in leaves):
         return False
     if plan.window is None:
         return True
     times = [
-        leaf.time.view()[rows]
-        for leaf in engine._leaves.values()
-        if leaf.time is not None and len(rows := leaf.live(engine.horizon))
+        leaf.time.view()[rows] for leaf in leaves if leaf.time is not None and len(rows := leaf.live(engine.horizon))
     ]
     return not times or int(max(t.max() for t in times)) - int(min(t.min() for t in times)) <= plan.window
 

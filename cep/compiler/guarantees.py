@@ -5,15 +5,25 @@ Every sentence printed here has a test in tests/costs that counts index operatio
 
 from __future__ import annotations
 
+from enum import Enum
+
 from cep.expr import duration_text, variables
 from cep.gcq import GCQ
 from cep.plan import Edge, Guarantees, Step, Trigger
 
 
+class Merging(Enum):
+    """Which combinations of events can make the tuple of another, and so have to be remembered (DISTINCT)."""
+
+    NONE = "none"
+    TWINS = "those of events that look like others in the output"
+    ALL = "all"
+
+
 def guarantees(
-    gcq: GCQ, edges: tuple[Edge, ...], triggers: tuple[Trigger, ...], *, acyclic: bool, merging: bool
+    gcq: GCQ, edges: tuple[Edge, ...], triggers: tuple[Trigger, ...], *, acyclic: bool, merging: Merging
 ) -> Guarantees:
-    """State the costs of a plan. `merging` says that several combinations can make one tuple (DISTINCT)."""
+    """State the costs of a plan."""
     return Guarantees(
         update=_update(gcq, edges, acyclic=acyclic),
         delay=_delay(gcq, triggers, acyclic=acyclic, merging=merging),
@@ -40,7 +50,7 @@ def _update(gcq: GCQ, edges: tuple[Edge, ...], *, acyclic: bool) -> str:
     return "O(log n) per event in time order, plus one index seek per neighbour in the window that it could extend"
 
 
-def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool, merging: bool) -> str:
+def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool, merging: Merging) -> str:
     last = triggers[-1]
     if not last.steps:
         return "constant"
@@ -49,9 +59,11 @@ def _delay(gcq: GCQ, triggers: tuple[Trigger, ...], *, acyclic: bool, merging: b
     checked = [step for trigger in triggers for step in trigger.steps if step.checks]
     if checked:
         return f"not constant: {_why(checked[0])} is checked on every partner in range"
-    if merging and not all(step.exists for step in last.steps):
+    if merging is Merging.TWINS:
+        return "not constant: where events look alike in the output, combinations that agree on it are merged"
+    if merging is Merging.ALL and not all(step.exists for step in last.steps):
         return "not constant: combinations that agree on the output are merged as they are found"
-    if merging and not all(step.exists for trigger in triggers for step in trigger.steps):
+    if merging is Merging.ALL and not all(step.exists for trigger in triggers for step in trigger.steps):
         return f"constant for a new `{last.var}`; a new event of another variable can merge what agrees on the output"
     if all(len(trigger.steps) <= 1 for trigger in triggers):
         return "constant"
@@ -68,16 +80,15 @@ def _why(step: Step) -> str:
     return f"`{step.checks[0]}`"
 
 
-def _space(gcq: GCQ, *, merging: bool) -> str:
+def _space(gcq: GCQ, *, merging: Merging) -> str:
     # A tuple made of one event is paid for by the event; of several, there can be more tuples than events.
     returned = {name for _, expr in gcq.pattern.fields for name in variables(expr)}
-    tuples = merging and len(returned) > 1
+    alive = "" if gcq.window is None else " alive"
+    tuples = ""
+    if merging is not Merging.NONE and len(returned) > 1:
+        tuples = f" and in the distinct tuples{alive}"
+        tuples += " that another combination could make" if merging is Merging.TWINS else ""
     if gcq.window is None:
-        kept = "events that pass the filters" + (" and in the distinct tuples" if tuples else "")
-        return f"linear in the {kept}, for ever (UNBOUNDED)"
+        return f"linear in the events that pass the filters{tuples}, for ever (UNBOUNDED)"
     kept = f"events of the last {duration_text(gcq.window)} that pass the filters"
-    return (
-        f"linear in the {kept} and in the distinct tuples alive"
-        if tuples
-        else f"linear in the {kept}, however many matches"
-    )
+    return f"linear in the {kept}{tuples or ', however many matches'}"

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from cep.compiler.atom_tree import AtomTree
-from cep.compiler.guarantees import guarantees
+from cep.compiler.guarantees import Merging, guarantees
 from cep.compiler.skeleton import skeleton
 from cep.compiler.triggers import triggers
 from cep.expr import Call, Col, Expr, columns, split_shift, variables
 from cep.gcq import GCQ
 from cep.hypergraph import Bag, TreeNode, Verdict
-from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Step, merges
+from cep.plan import Edge, Field, Index, Key, Leaf, Plan, Step, merges, shows_all
 from cep.types import Type
 
 
@@ -35,7 +35,9 @@ def plan(
     steps = [step for t in found.triggers for order in (t.steps, *t.alternatives) for step in order]
     leaves = _leaves(gcq, keys, found.indexes, steps)
     fields = tuple(Field(name=name, type=expr.type, expr=expr) for name, expr in gcq.pattern.fields)
-    merging = gcq.pattern.distinct and merges(fields, leaves, keys, steps)
+    merging = Merging.NONE
+    if gcq.pattern.distinct and merges(fields, leaves, keys, steps):
+        merging = Merging.TWINS if shows_all(fields, leaves) else Merging.ALL
     return Plan(
         pattern=gcq.pattern.name,
         streams=tuple({atom.stream.name: atom.stream for atom in gcq.atoms}.values()),

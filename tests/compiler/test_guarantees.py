@@ -76,8 +76,9 @@ def test_why_a_star_is_constant_for_its_root_alone() -> None:
 
 
 def test_why_the_space_of_distinct_counts_tuples() -> None:
-    found = plan("SEQ(T a, T b) PARTITION BY k WITHIN 1 HOUR RETURN DISTINCT a.x AS x, b.x AS y")
+    """As soon as another `c` could make them again."""
+    found = plan("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR RETURN DISTINCT a.x AS x, b.x AS y")
     engine = runtime.Engine(found)
-    times = pa.array([START + timedelta(seconds=i) for i in range(20)], pa.timestamp("us", "UTC"))
-    engine.push(pa.table({"ts": times, "k": ["k"] * 20, "x": list(range(20))})).read_all()
+    times = pa.array([START + timedelta(seconds=i) for i in range(21)], pa.timestamp("us", "UTC"))
+    engine.push(pa.table({"ts": times, "k": ["k"] * 21, "x": list(range(21))})).read_all()
     assert engine.stats()["distinct"] == 20 * 19 // 2

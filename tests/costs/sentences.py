@@ -36,11 +36,15 @@ SENTENCES = {
     "fails": "not constant: a partner in range can fail to find partners of its own",
     "open bag": "not constant: a cyclic bag is joined variable by variable, partial matches can fail to close",
     "merged": "not constant: combinations that agree on the output are merged as they are found",
+    "merged twins": "not constant: where events look alike in the output, combinations that agree on it are merged",
     "window": f"{EVENTS}, however many matches",
     "window and tuples": f"{EVENTS} and in the distinct tuples alive",
+    "window and twins": f"{EVENTS} and in the distinct tuples alive that another combination could make",
     "for ever": "linear in the events that pass the filters, for ever (UNBOUNDED)",
     "for ever and tuples": "linear in the events that pass the filters and in the distinct tuples, for ever "
     "(UNBOUNDED)",
+    "for ever and twins": "linear in the events that pass the filters and in the distinct tuples that another "
+    "combination could make, for ever (UNBOUNDED)",
 }
 """All that can be printed, by the name that the tests call it."""
 

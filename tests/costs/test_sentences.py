@@ -291,6 +291,24 @@ def test_distinct_that_merges() -> None:
     assert merged == list(SIZES)
 
 
+def test_distinct_that_merges_where_events_look_alike() -> None:
+    """An event that looks like no other costs its matches, its first twin those of both, the next its own again."""
+    found = plan(
+        f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 9 DAYS RETURN DISTINCT a.x AS x, b.x AS y;",
+        delay="merged twins",
+    )
+    for n in SIZES:
+        engine = Engine(found)
+        feed(engine, timed(n, x=np.arange(n)), size=n)
+        alone = one_more(engine, {"ts": n * SECOND, "k": 0, "x": n, "y": 0})
+        assert (alone["matches"], alone["visited"]) == (n, n)
+        # `b` is 0 for the first time: new tuples, and those of `a` = 0 are looked up to be remembered.
+        first = one_more(engine, {"ts": (n + 1) * SECOND, "k": 0, "x": 0, "y": 0})
+        assert (first["matches"], first["visited"]) == (n + 1, 2 * n + 1)
+        again = one_more(engine, {"ts": (n + 2) * SECOND, "k": 0, "x": 0, "y": 0})
+        assert (again["matches"], again["visited"]) == (0, n + 2)
+
+
 # --- completeness --------------------------------------------------------------------------------------------------
 
 

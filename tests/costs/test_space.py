@@ -7,7 +7,7 @@ import pytest
 
 from runtime import Engine
 from tests.costs.sentences import PLAIN, TIMED, plan, timed
-from tests.costs.support import feed
+from tests.costs.support import SECOND, feed
 
 
 @pytest.mark.parametrize(("steps", "sizes"), [(2, (256, 512, 1024)), (3, (64, 128, 256))])
@@ -68,12 +68,38 @@ def test_space_without_a_window_is_that_of_the_filtered_events() -> None:
     ],
 )
 def test_space_of_distinct_counts_tuples(bound: str, sentence: str) -> None:
+    """Nothing is shown of `c`: each `c` could make every tuple that is there."""
+    returned = "RETURN DISTINCT a.x AS x, b.x AS y"
+    found = plan(f"{TIMED} PATTERN P SEQ(T a, T b, T c) PARTITION BY k {bound} {returned};", space=sentence)
+    for n in (20, 80):
+        engine = Engine(found)
+        feed(engine, timed(n + 1, x=np.arange(n + 1)), size=n + 1)
+        assert engine.stats()["distinct"] == n * (n - 1) // 2
+
+
+@pytest.mark.parametrize(
+    ("bound", "sentence"),
+    [
+        ("WITHIN 9 DAYS", "window and twins"),
+        ("UNBOUNDED", "for ever and twins"),
+    ],
+)
+def test_space_of_distinct_counts_tuples_of_events_that_look_alike(bound: str, sentence: str) -> None:
     returned = "RETURN DISTINCT a.x AS x, b.x AS y"
     found = plan(f"{TIMED} PATTERN P SEQ(T a, T b) PARTITION BY k {bound} {returned};", space=sentence)
     for n in (20, 80):
         engine = Engine(found)
-        feed(engine, timed(n, x=np.arange(n)), size=n)
-        assert engine.stats()["distinct"] == n * (n - 1) // 2
+        feed(engine, timed(n, x=np.arange(n)), size=7)
+        assert engine.stats()["distinct"] == 0, "all events look different"
+        assert feed(engine, timed(1, ts=np.array([n * SECOND]), x=np.array([3]))) == n - 3
+        assert engine.stats()["distinct"] == (n - 1) + n - 3, "what was put out with 3 before, and what it adds now"
+    held = []
+    for n in (256, 512, 1024):
+        engine = Engine(found)
+        feed(engine, timed(n, x=np.arange(n)), size=64)
+        held.append(engine.stats()["bytes"])
+    assert held[1] <= 2.2 * held[0]
+    assert held[2] <= 2.2 * held[1]
 
 
 def test_space_of_distinct_that_leaves_nothing_out_is_that_of_the_events() -> None:
