@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from cep.plan import Plan
 from cep.types import Type
-from runtime.columnar import ARROW_TYPES, as_computed, without_nulls
+from runtime.columnar import ARROW_TYPES, as_computed, in_one, without_nulls
 
 SIGN = "_sign"
 
@@ -75,8 +75,7 @@ def _read_stream(plan: Plan, name: str, data: Any) -> StreamBatch:
         times = without_nulls(array, np.iinfo(np.int64).max).to_numpy(zero_copy_only=False)
     signs = None
     if SIGN in present:
-        signs = data.column(SIGN)
-        signs = (signs.combine_chunks() if isinstance(signs, pa.ChunkedArray) else signs).to_numpy(zero_copy_only=False)
+        signs = in_one(data.column(SIGN)).to_numpy(zero_copy_only=False)
         if not np.isin(signs, (1, -1)).all():
             raise BatchError(f"stream {name}: {SIGN} must be 1 or -1 in every row")
     return StreamBatch(columns, data.num_rows, times, signs)
@@ -90,8 +89,7 @@ def as_type(type_: Type) -> pa.DataType:
 def _fit(array: Any, type_: Type, name: str) -> Any:
     """Cast a column to what the stream declares, where no value changes; refuse otherwise."""
     wanted = ARROW_TYPES[type_]
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = in_one(array)
     if array.type == wanted:
         return as_computed(array)
     actual = array.type.value_type if pa.types.is_dictionary(array.type) else array.type

@@ -64,8 +64,7 @@ def holds(conditions: tuple[Expr, ...], columns: Columns, length: int) -> Array 
 
 def as_computed(array: Array) -> Array:
     """An event column as the operations want it: times as int64 microseconds, no NaN, no dictionary."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    array = in_one(array)
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if array.type in _TIMES:
@@ -77,6 +76,13 @@ def as_computed(array: Array) -> Array:
     if pa.types.is_floating(array.type):
         return without_nan(array)
     return array
+
+
+def in_one(array: Array) -> Array:
+    """A column as one array: itself, not a copy, where it has one chunk."""
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
 
 
 def without_nulls(array: Array, instead: Any) -> Array:

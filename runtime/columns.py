@@ -49,8 +49,10 @@ class Growable:
         """The filled part; valid until the next `extend`, and never changed by it."""
         return self._data[: self.size]
 
-    def at(self, rows: np.ndarray) -> np.ndarray:
-        """The values of some rows, copied."""
+    def at(self, rows: np.ndarray | slice) -> np.ndarray:
+        """The values of some rows: copied, or for a slice where they stand, as in `view`."""
+        if isinstance(rows, slice):
+            return self.view()[rows]
         values: np.ndarray = self._data.take(rows)  # faster than [rows], by a third
         return values
 
@@ -105,7 +107,7 @@ class NumberColumn:
         if self._valid is not None:
             self._valid.keep(rows)
 
-    def lanes(self, rows: np.ndarray) -> hashing.Lanes:
+    def lanes(self, rows: np.ndarray | slice) -> hashing.Lanes:
         """The hash lanes of some rows' values, as `hashing.hash_array` gives them."""
         values = self.values.at(rows)
         bits = (values.astype(np.int64) if self._type is Type.BOOLEAN else values).view(np.uint64)
@@ -228,9 +230,12 @@ class StringColumn:
         if self._valid is not None:
             self._valid.keep(rows)
 
-    def lanes(self, rows: np.ndarray) -> hashing.Lanes:
+    def lanes(self, rows: np.ndarray | slice) -> hashing.Lanes:
         """The hash lanes of some rows' text, as `hashing.hash_array` gives them."""
-        lanes = hashing.text_lanes(*self._copied(rows))
+        if isinstance(rows, slice):
+            lanes = hashing.text_lanes(self._offsets.view()[rows.start : rows.stop + 1], self._bytes.view())
+        else:
+            lanes = hashing.text_lanes(*self._copied(rows))
         return lanes if self._valid is None else hashing.null_lanes(~self._valid.at(rows), lanes)
 
     def computed(self, rows: np.ndarray) -> Any:

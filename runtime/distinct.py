@@ -60,16 +60,12 @@ class Tuples:
     def add(self, ids: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         """Add the tuples of matches that start at these times; the positions of those that are new, one for each."""
         numbers, fresh = self.number(ids)
-        if start is not None:
-            self.note(numbers, start)
-        return np.sort(fresh)
-
-    def note(self, numbers: np.ndarray, start: np.ndarray) -> None:
-        """Take in the times of combinations behind tuples."""
         if self._window is not None:
+            assert start is not None
             leaves = start + self._window
             np.minimum.at(self.soonest.view(), numbers, leaves)
             np.maximum.at(self.until.view(), numbers, leaves)
+        return np.sort(fresh)
 
 
 class Alive:
@@ -181,17 +177,22 @@ class Alive:
         places = self._choose(partial, ids, choose)
         return self._batch_of(partial, ids, places, sign) if len(places) else None
 
-    def remember(self, partial: Partial) -> None:
+    def remember(self, partial: Partial, watermark: int | None) -> None:
         """Take in the tuples of matches that were put out without asking: they have twins now, or are deleted.
 
-        A tuple that is known already is known with all combinations behind it: each pair of them differs in twins.
+        Those that were not are known, with when they leave: the tuple is known until then at least. (One of an earlier
+        life can be known too, if what it was made of has left.)
         """
-        known = self._tuples.table.numbered
-        numbers, _ = self._tuples.number(self.ids(partial))
+        ids = self.ids(partial)
         start = partial.start(self._leaves)
-        if start is not None:
-            new = numbers >= known
-            self._tuples.note(numbers[new], start[new])
+        if self._plan.window is None or start is None:
+            self._tuples.add(ids, None)
+            return
+        numbers = self._tuples.table.find(hashing.lanes_of(ids))
+        until = self._tuples.until.at(np.maximum(numbers, 0))
+        new = np.flatnonzero((numbers < 0) | (start + self._plan.window > until))
+        if len(new):
+            self._come_alive(ids[new], partial.flat().take(new), watermark)
 
     def _come_alive(self, ids: np.ndarray, partial: Partial, watermark: int | None) -> np.ndarray:
         """Which matches put their tuple out: those that end later than their tuple would have lived without them.

@@ -225,10 +225,14 @@ class Engine:
 
     def _remember(self, var: str) -> None:
         """For DISTINCT: rows have twins since the last batch, and what was put out with them may come again."""
-        twins = self._leaves[var].twins
-        if self._alive is not None and twins is not None and len(twins.met):
-            for partial in self._matchers[var].matches(twins.met):
-                self._alive.remember(partial)
+        leaf, floor = self._leaves[var], self.horizon
+        if self._alive is None or leaf.twins is None or not len(leaf.twins.met):
+            return
+        rows = leaf.twins.met
+        if floor is not None and leaf.time is not None:
+            rows = rows[leaf.time.at(rows) >= floor]  # what has left the window is dead for good
+        for partial in self._matchers[var].matches(rows, floor):
+            self._alive.remember(partial, self.watermark)
 
     def _once(self, partial: Partial) -> Partial:
         """For DISTINCT: the matches without those of a second event of equal content, which make the same tuple."""
@@ -251,7 +255,7 @@ class Engine:
                 continue
             for partial in self._matchers[trigger.var].matches(rows):
                 if self._alive is not None:
-                    self._alive.remember(partial)
+                    self._alive.remember(partial, self.watermark)
                     affected += self._alive.collect([partial])[1]
                     continue
                 batch = self._emit(partial, -1)

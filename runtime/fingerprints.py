@@ -20,6 +20,8 @@ from runtime.columns import Column, Growable
 from runtime.ordinals import Ordinals
 from runtime.selection import Selection
 
+_BLOCK = 1 << 15
+
 
 class Fingerprints:
     """The content hash and the id of every row; `size` is that of the leaf."""
@@ -42,10 +44,9 @@ class Fingerprints:
         """The content hash of each of some events, two lanes."""
         return hashing.combine(self._seed, [events.hashes(name) for name in self._columns], events.length)
 
-    def _of_rows(self, rows: np.ndarray) -> hashing.Lanes:
+    def _of_rows(self, rows: np.ndarray | slice, count: int) -> hashing.Lanes:
         """The same for rows that are stored."""
-        lanes = [column.lanes(rows) for column in self._columns.values()]
-        return hashing.combine(self._seed, lanes, len(rows))
+        return hashing.combine(self._seed, [column.lanes(rows) for column in self._columns.values()], count)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -70,9 +71,10 @@ class Fingerprints:
         self.size += len(content)
 
     def _hash_waiting(self) -> None:
-        """Hash all rows that wait, for good."""
-        if self._content.size < self.size:
-            lanes = self._of_rows(np.arange(self._content.size, self.size))
+        """Hash all rows that wait, for good; some at a time, for the processor's cache."""
+        for first in range(self._content.size, self.size, _BLOCK):
+            last = min(first + _BLOCK, self.size)
+            lanes = self._of_rows(slice(first, last), last - first)
             self._content.extend(lanes[0])
             self._ids.extend(hashing.both_lanes(lanes))
             self._rented = 0
@@ -103,13 +105,14 @@ class Fingerprints:
         if hashed == self.size:
             return self._ids.at(rows)
         waits = rows >= hashed
-        self._rented += int(np.count_nonzero(waits))
+        waiting = int(np.count_nonzero(waits))
+        self._rented += waiting
         if self._rented > self.size - hashed:
             self._hash_waiting()
             return self._ids.at(rows)
         found = np.empty(len(rows), dtype=hashing.BOTH_LANES)
         found[~waits] = self._ids.at(rows[~waits])
-        found[waits] = hashing.both_lanes(self._of_rows(rows[waits]))
+        found[waits] = hashing.both_lanes(self._of_rows(rows[waits], waiting))
         return found
 
     def is_first(self, rows: np.ndarray) -> np.ndarray:

@@ -32,6 +32,9 @@ def text(name: str) -> str:
     return f"{STREAM} PATTERN P {PATTERNS[name]};"
 
 
+PLANS = {name: compiled(text(name)) for name in PATTERNS}
+
+
 def remembers_all(plan: Plan) -> Engine:
     """An engine that takes no event to be alone."""
     engine = Engine(plan)
@@ -45,7 +48,18 @@ def remembers_all(plan: Plan) -> Engine:
 @given(st.data())
 def test_what_is_put_out_is_as_if_every_tuple_were_remembered(name: str, data: st.DataObject) -> None:
     """Also which tuple comes again, and what deletions take back: late events, ties and snapshots included."""
-    plan = compiled(text(name))
+    compare(PLANS[name], data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PATTERNS)
+@settings(max_examples=500, deadline=None)
+@given(st.data())
+def test_the_same_for_many_more_histories(name: str, data: st.DataObject) -> None:
+    compare(PLANS[name], data)
+
+
+def compare(plan: Plan, data: st.DataObject) -> None:
     engine, other = Engine(plan), remembers_all(plan)
     stored: list[dict[str, Any]] = []
     for _ in range(data.draw(st.integers(1, 7))):
@@ -71,7 +85,7 @@ def test_what_is_put_out_is_as_if_every_tuple_were_remembered(name: str, data: s
 
 
 def test_a_late_twin_is_told_what_was_put_out_before() -> None:
-    engine = Engine(compiled(text("unbounded")))
+    engine = Engine(PLANS["unbounded"])
     assert len(push(engine, [{"ts": 0, "k": 0, "x": 1}, {"ts": 1, "k": 0, "x": 2}])) == 4
     assert engine.stats()["distinct"] == 0
     assert push(engine, [{"ts": 2, "k": 0, "x": 1}]) == [], "(1, 1), (1, 2) and (2, 1) are out"
@@ -80,7 +94,7 @@ def test_a_late_twin_is_told_what_was_put_out_before() -> None:
 
 
 def test_events_of_different_keys_do_not_look_alike_where_the_key_is_returned() -> None:
-    engine = Engine(compiled(text("with a key")))
+    engine = Engine(PLANS["with a key"])
     events = [{"ts": (2 * k + i) * SECOND, "k": k, "x": i} for k in range(50) for i in range(2)]
     assert len(push(engine, events)) == 50
     assert engine.stats()["distinct"] == 0
@@ -88,7 +102,7 @@ def test_events_of_different_keys_do_not_look_alike_where_the_key_is_returned() 
 
 
 def test_a_twin_that_has_left_is_none() -> None:
-    engine = Engine(compiled(text("in a window")))
+    engine = Engine(PLANS["in a window"])
     for second in range(0, 100, 10):
         found = push(engine, [{"ts": (second + i) * SECOND, "k": 0, "x": i} for i in range(2)], (second + 9) * SECOND)
         assert len(found) == 1, "dead since long, so it is put out again"
@@ -96,8 +110,19 @@ def test_a_twin_that_has_left_is_none() -> None:
         engine = Engine.restore(engine.plan, engine.snapshot())  # without what has left
 
 
+def test_a_tuple_of_an_earlier_life_does_not_hide_the_present_one() -> None:
+    """(1, 0) is known from its first life. Its second is put out without asking, and taken back all the same."""
+    first, last = {"ts": SECOND, "k": 0, "x": 1}, {"ts": 5 * SECOND, "k": 0, "x": 0}
+    engine = Engine(PLANS["in a window"])
+    push(engine, [{"ts": 0, "k": 0, "x": 1}, {"ts": SECOND // 2, "k": 0, "x": 0}, first], 5 * SECOND)
+    assert engine.stats()["distinct"] == 3
+    engine = Engine.restore(engine.plan, engine.snapshot())
+    assert len(push(engine, [last])) == 1
+    assert [row["_sign"] for row in push(engine, [last], signs=[-1])] == [-1]
+
+
 def test_counting_does_not_look_at_tuples_where_all_events_look_different() -> None:
-    engine = Engine(compiled(text("unbounded")))
+    engine = Engine(PLANS["unbounded"])
     push(engine, [{"ts": i, "k": 0, "x": i} for i in range(300)])
     before = engine.operations.as_dict()["visited"]
     assert engine.count() == 300 * 300
