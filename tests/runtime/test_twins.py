@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import runtime.engine
 from cep.plan import Plan
 from runtime import Engine
 from runtime.twins import Twins
@@ -60,6 +61,13 @@ def test_the_same_for_many_more_histories(name: str, data: st.DataObject) -> Non
 
 
 def compare(plan: Plan, data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(runtime.engine, "_COMPACT_AT", 2)
+        patched.setattr(runtime.engine, "_KEYS_AT", data.draw(st.sampled_from([2, 100])))
+        go_on(plan, data)
+
+
+def go_on(plan: Plan, data: st.DataObject) -> None:
     engine, other = Engine(plan), remembers_all(plan)
     stored: list[dict[str, Any]] = []
     for _ in range(data.draw(st.integers(1, 7))):
@@ -119,6 +127,13 @@ def test_a_tuple_of_an_earlier_life_does_not_hide_the_present_one() -> None:
     engine = Engine.restore(engine.plan, engine.snapshot())
     assert len(push(engine, [last])) == 1
     assert [row["_sign"] for row in push(engine, [last], signs=[-1])] == [-1]
+
+
+def test_what_has_left_the_window_is_not_remembered() -> None:
+    engine = Engine(PLANS["in a window"])
+    push(engine, [{"ts": 0, "k": 0, "x": 1}, {"ts": SECOND, "k": 0, "x": 0}], 9 * SECOND)
+    assert push(engine, [{"ts": 9 * SECOND, "k": 0, "x": 1}]) == [], "a twin of what is still stored, and dead"
+    assert engine.stats()["distinct"] == 0
 
 
 def test_counting_does_not_look_at_tuples_where_all_events_look_different() -> None:
