@@ -178,10 +178,10 @@ class Alive:
         return self._batch_of(partial, ids, places, sign) if len(places) else None
 
     def remember(self, partial: Partial, watermark: int | None) -> None:
-        """Take in the tuples of matches that were put out without asking: they have twins now, or are deleted.
+        """Take in the tuples of matches that may have been put out without asking: they have twins now, or are deleted.
 
-        Those that were not are known, with when they leave: the tuple is known until then at least. (One of an earlier
-        life can be known too, if what it was made of has left.)
+        A match that was asked for is known: its tuple lives until it leaves, or longer. Where it lives less long, it
+        is known from an earlier life only, of which the events have left.
         """
         ids = self.ids(partial)
         start = partial.start(self._leaves)
