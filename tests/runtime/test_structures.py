@@ -18,7 +18,7 @@ from runtime import hashing
 from runtime.columnar import as_computed
 from runtime.columns import Growable, NumberColumn, StringColumn, make_column
 from runtime.ordinals import Ordinals
-from runtime.sorted_groups import Operations, SortedGroups, spread
+from runtime.sorted_groups import Operations, SortedGroups, _group_order, spread
 
 # --- sorted groups -------------------------------------------------------------------------------------------------
 
@@ -334,3 +334,12 @@ def test_no_two_of_many_small_numbers_collide() -> None:
     lanes = hashing.combine(hashing.seed("P", "a"), [numbers], 100_000)
     assert len(np.unique(lanes[0])) == len(np.unique(lanes[1])) == 100_000
     assert not (lanes[0] == lanes[1]).any()
+
+
+@pytest.mark.parametrize("count", [1, 999, 1000, 5000])
+@pytest.mark.parametrize("bits", [3, 16, 17, 31, 32, 40])
+def test_rows_are_grouped_in_order_however_large_the_numbers_of_groups_are(count: int, bits: int) -> None:
+    groups = np.random.default_rng(count + bits).integers(0, 1 << bits, count)
+    groups[count // 2] = (1 << bits) - 1
+    groups[count // 3 :] = groups[: count - count // 3].copy()  # numbers that come again
+    assert _group_order(groups).tolist() == np.argsort(groups, kind="stable").tolist()
