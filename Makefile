@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test slow crash soak check format grammar editors docs clean
+.PHONY: help venv demo test slow crash chaos soak check format grammar editors docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,13 +27,16 @@ test: $(STAMP) ## Run the tests and doctests, load and crash tests left out
 	$(PYTEST) -q -m "not slow and not spark and not kafka" -n 2
 	$(PYTEST) -q -m "not slow and (spark or kafka)"
 
-slow: $(STAMP) ## Run the long tests: 2,000 random patterns against DuckDB and the like
+slow: $(STAMP) ## Run the long tests: 12,000 random patterns against DuckDB and the like
 	$(PYTEST) -q -m "slow and not spark and not kafka" -n 2
 	CEP_KILLS=4 $(PYTEST) -q -m "slow and (spark or kafka)" --ignore tests/spark/test_corpus.py
 
 crash: $(STAMP) ## Run all tests of the Spark job and of Kafka that take long, whole (more than an hour)
 	$(PYTEST) -q -m "slow and (spark or kafka)"
 	CEP_TEST_MASTER='local-cluster[2,1,1024]' $(PYTEST) -q -m slow tests/spark/test_corpus.py
+
+chaos: $(STAMP) ## Kill, pause, cut off and starve brokers and jobs for a while; fails when a match is lost (MINUTES=5)
+	$(BIN)/python -m tests.chaos --minutes $(or $(MINUTES),5)
 
 soak: $(STAMP) ## Feed the engine random events for an hour; fails when memory grows (MINUTES=60)
 	$(BIN)/python -m benchmarks.soak --minutes $(or $(MINUTES),60)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import pyarrow as pa
 
 from benchmarks.machine import facts
 from benchmarks.workloads import ENGINE, Workload
+from runtime.memory import peak_rss
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -46,7 +46,7 @@ def run_engine(workload: Workload, listener: Listener = counted) -> dict[str, An
     data = workload.data()
     engine = runtime.Engine(plan)
     pushes = workload.pushes(data)
-    base = peak()
+    base = peak_rss()
     matches = 0
     started = time.perf_counter()
     for batch, watermark in pushes:
@@ -68,25 +68,13 @@ def run_duckdb(workload: Workload, threads: int, listener: Listener = counted) -
     data = workload.data()
     for name, table in data.items():
         connection.register(name, table)
-    base = peak()
+    base = peak_rss()
     matches = 0
     started = time.perf_counter()
     reader = connection.sql(workload.sql).to_arrow_reader(1 << 16)  # a relation is read as it is computed
     for batch in reader:
         matches += listener(batch)
     return measured_as(workload, matches, time.perf_counter() - started, base)
-
-
-def peak() -> int:
-    """The largest resident size of this process so far, in bytes.
-
-    Not `ru_maxrss`: that begins with the size of the process that started this one.
-    """
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024
 
 
 def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> dict[str, Any]:
@@ -99,8 +87,8 @@ def measured_as(workload: Workload, matches: int, seconds: float, base: int) -> 
         "seconds": seconds,
         "events_per_second": events / seconds,
         "matches_per_second": matches / seconds,
-        "peak_rss_bytes": peak(),
-        "rss_over_data_bytes": max(0, peak() - base),
+        "peak_rss_bytes": peak_rss(),
+        "rss_over_data_bytes": max(0, peak_rss() - base),
     }
 
 
@@ -111,7 +99,7 @@ def best_of(way: str, workload: Workload, repeat: int) -> dict[str, Any]:
     while (passed := time.perf_counter() - started) < 3 or (len(runs) < repeat and passed < 60):
         runs.append(WAYS[way](workload))
     best = min(runs, key=lambda run: float(run["seconds"]))
-    return best | {"runs": len(runs), "peak_rss_bytes": peak()}
+    return best | {"runs": len(runs), "peak_rss_bytes": peak_rss()}
 
 
 WAYS: dict[str, Callable[[Workload], dict[str, Any]]] = {

@@ -95,7 +95,7 @@ class Feed:
         )
         self._random = np.random.default_rng(7)
         self._triples = 0
-        self._clock = 1_767_225_600_000
+        self._clock = 1_704_067_200_000
 
     def send(self, rate: int, seconds: float) -> tuple[int, list[str]]:
         """Send for a time; how many events, and the accounts of the triples among them."""

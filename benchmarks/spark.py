@@ -66,7 +66,7 @@ class PassThrough:
 
 def session(directory: Path) -> SparkSession:
     """Two cores and the settings of `cep run`, for all ways alike."""
-    from runtime.spark.session import open_session
+    from runtime.spark.job.session import open_session
 
     settings = {
         "spark.driver.memory": "4g",
@@ -81,7 +81,7 @@ def matches_of(way: str, events: DataFrame) -> DataFrame:
     if way in ("engine", "pass-through"):
         import cep
         from runtime.spark import detect
-        from runtime.spark.processor import new_engine
+        from runtime.spark.state.cache import new_engine
 
         plans = cep.compile(CARD_TESTING.format(window=f"{HOUR} SECONDS"))
         make = new_engine if way == "engine" else PassThrough

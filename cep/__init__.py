@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cep.diagnostics import Diagnostic
-    from cep.plan import Plan
+    from cep.ir.plan import Plan
 
 __all__ = ["Patterns", "__version__", "compile", "compile_file"]
 __version__ = "0.1.0"
@@ -47,23 +47,26 @@ class Patterns(Mapping[str, "Plan"]):
         return f"Patterns({', '.join(self._plans)})"
 
 
-def compile(text: str, *, filename: str = "<text>") -> Patterns:  # noqa: A001 - the verb users expect, as in re.compile
+def compile(  # noqa: A001 - the verb users expect, as in re.compile
+    text: str, *, filename: str = "<text>", import_root: str | None = None
+) -> Patterns:
     """Compile the text of a pattern file.
 
-    `filename` names the text in messages, and IMPORTs are relative to it. Raises `cep.diagnostics.CepError` with every
-    problem found.
+    `filename` names the text in messages, and IMPORTs are relative to it. They stay inside `import_root`, by default
+    the project of `filename`: the nearest folder upwards with a `.git`, `cep.toml`, `job.toml` or `pyproject.toml`,
+    else its own. Raises `cep.diagnostics.CepError` with every problem found.
     """
     from cep.compiler.pipeline import compile_source
     from cep.diagnostics import CepError, Severity
     from cep.source import Source
 
-    result = compile_source(Source(filename, text))
+    result = compile_source(Source(filename, text), import_root)
     if not result.ok:
         raise CepError(d for d in result.diagnostics if d.severity is Severity.ERROR)
     return Patterns(result.plans, result.diagnostics)
 
 
-def compile_file(path: str) -> Patterns:
+def compile_file(path: str, *, import_root: str | None = None) -> Patterns:
     """Compile a pattern file; see `compile`. A file that cannot be read is a `CepError` too."""
     from cep.compiler.load import read_source
     from cep.diagnostics import CepError, Diagnostics
@@ -72,4 +75,4 @@ def compile_file(path: str) -> Patterns:
     source = read_source(path, diagnostics)
     if source is None:
         raise CepError(diagnostics)
-    return compile(source.text, filename=source.name)
+    return compile(source.text, filename=source.name, import_root=import_root)

@@ -1,6 +1,8 @@
 """`python -m cep`."""
 
+import sys
+
 from cep.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

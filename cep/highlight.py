@@ -11,8 +11,8 @@ from typing import ClassVar
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
-from cep.compiler.functions import FUNCTIONS
-from cep.lsp.keywords import KEYWORD_HELP, TYPE_HELP
+from cep.compiler.shared.functions import EVERY_FUNCTION
+from cep.lsp.keywords import BODY_HELP, KEYWORD_HELP, TYPE_HELP
 
 _NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\r\n]|"")+")'
 
@@ -38,7 +38,8 @@ class CepLexer(RegexLexer):  # type: ignore[misc]  # pygments has no types
             (rf"(\.)(\s*)({_NAME})", bygroups(Punctuation, Text, Name.Attribute)),
             (rf"(STREAM|PATTERN)(\s+)({_NAME})", bygroups(Keyword, Text, Name.Class)),
             (r"\d+(?:\.\d+)?(?:E[+-]?\d+)?|\.\d+(?:E[+-]?\d+)?", Number),
-            (words(tuple(FUNCTIONS), prefix=r"\b", suffix=r"\b(?=\s*\()"), Name.Function),
+            (words(tuple(EVERY_FUNCTION), prefix=r"\b", suffix=r"\b(?=\s*\()"), Name.Function),
+            (words(tuple(BODY_HELP), prefix=r"\b", suffix=r"\b(?=\s*\()"), Keyword),
             (r"\b(?:NULL|TRUE|FALSE)\b", Keyword.Constant),
             (r"\bTIMESTAMP(?=\s+BY\b)", Keyword),
             (words(tuple(TYPE_HELP), prefix=r"\b", suffix=r"\b"), Keyword.Type),

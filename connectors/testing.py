@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -88,16 +88,28 @@ def free_port() -> int:
 
 
 class RealKafka:
-    """One or more brokers of Apache Kafka; the first is the controller as well."""
+    """One or more brokers of Apache Kafka; the first is the controller as well.
 
-    def __init__(self, *, brokers: int = 1, settings: Mapping[str, str] | None = None) -> None:
+    `proxy` puts something between brokers and clients: given a broker's port it says which one clients are sent to
+    instead. Brokers talk to each other past it.
+    """
+
+    def __init__(
+        self,
+        *,
+        brokers: int = 1,
+        settings: Mapping[str, str] | None = None,
+        proxy: Callable[[int], int] | None = None,
+    ) -> None:
         self._jars = fetch_broker()
         self._directory = Path(tempfile.mkdtemp(prefix="cep-kafka-"))
         self._ports = [free_port() for _ in range(brokers)]
+        self._advertised = [proxy(port) for port in self._ports] if proxy else self._ports
+        self._internal = [free_port() for _ in range(brokers)] if proxy else []
         self._controller = free_port()
         self._settings = dict(settings or {})
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in self._advertised)
         try:
             for node in range(1, brokers + 1):
                 self._format(node)
@@ -152,17 +164,12 @@ class RealKafka:
     def _properties(self, node: int) -> Path:
         path = self._directory / f"{node}.properties"
         count = len(self._ports)
-        port = self._ports[node - 1]
-        controller = f",CONTROLLER://127.0.0.1:{self._controller}" if node == 1 else ""
         replicas, least = str(min(3, count)), str(max(1, min(2, count - 1)))
         settings = {
             "process.roles": "broker,controller" if node == 1 else "broker",
             "node.id": str(node),
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{port}{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-            "controller.listener.names": "CONTROLLER",
-            "inter.broker.listener.name": "PLAINTEXT",
+            **self._listeners(node),
             "log.dirs": str(self._directory / f"data-{node}"),
             "auto.create.topics.enable": "false",
             "default.replication.factor": replicas,
@@ -183,6 +190,17 @@ class RealKafka:
         } | self._settings
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return path
+
+    def _listeners(self, node: int) -> dict[str, str]:
+        controller = f",CONTROLLER://127.0.0.1:{self._controller}" if node == 1 else ""
+        internal = f",INTERNAL://127.0.0.1:{self._internal[node - 1]}" if self._internal else ""
+        return {
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._ports[node - 1]}{internal}{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._advertised[node - 1]}{internal}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "INTERNAL" if internal else "PLAINTEXT",
+        }
 
     def _format(self, node: int) -> None:
         done = subprocess.run(  # noqa: S603 - the command is ours

@@ -16,8 +16,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from cep.compiler.functions import FUNCTIONS  # noqa: E402 - needs the path above
-from cep.types import COLUMN_TYPES  # noqa: E402 - needs the path above
+from cep.compiler.shared.functions import EVERY_FUNCTION  # noqa: E402 - needs the path above
+from cep.ir.types import COLUMN_TYPES  # noqa: E402 - needs the path above
 
 LEXER = ROOT / "grammar" / "CepLexer.g4"
 TARGET = ROOT / "editors" / "vscode" / "syntaxes" / "cep.tmLanguage.json"
@@ -25,7 +25,9 @@ TARGET = ROOT / "editors" / "vscode" / "syntaxes" / "cep.tmLanguage.json"
 _RULE = re.compile(r"^(?P<name>[A-Z]+)\s*:\s*'(?P<word>[A-Z]+)'(?P<plural>\s*'S'\?)?\s*;", re.MULTILINE)
 _CONSTANTS = ("NULL", "TRUE", "FALSE")
 _OPERATORS = ("AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "IS")
-_UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
+_BODY = ("NEXT", "RUN")
+"""Operators of a body that are names elsewhere; `FIRST` and `LAST` are functions too, and coloured like those."""
+_UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "MICROSECOND", "NANOSECOND")
 _NAME = r"(?:[A-Za-z_][A-Za-z0-9_]*|\"(?:[^\"\r\n]|\"\")+\")"
 
 
@@ -65,13 +67,15 @@ def text_mate(grammar: str) -> dict[str, Any]:
                 "captures": {"1": {"name": "constant.numeric.cep"}, "2": {"name": "keyword.other.unit.cep"}},
             },
             {"name": "constant.numeric.cep", "match": r"(?i)\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b|\.\d+(?:e[+-]?\d+)?\b"},
-            {"name": "support.function.cep", "match": rf"(?i)\b{_any(FUNCTIONS)}\b(?=\s*\()"},
+            {"name": "support.function.cep", "match": rf"(?i)\b{_any(EVERY_FUNCTION)}\b(?=\s*\()"},
+            {"name": "keyword.operator.word.cep", "match": rf"(?i)\b{_any(_BODY)}\b(?=\s*\()"},
             {"name": "constant.language.cep", "match": rf"(?i)\b{_any(words[word] for word in _CONSTANTS)}\b"},
             {"name": "keyword.operator.word.cep", "match": rf"(?i)\b{_any(words[word] for word in _OPERATORS)}\b"},
             {"name": "keyword.control.cep", "match": r"(?i)\bTIMESTAMP(?=\s+BY\b)"},
             {"name": "storage.type.cep", "match": rf"(?i)\b{_any(types)}\b"},
             {"name": "keyword.control.cep", "match": rf"(?i)\b{_any(rest)}\b"},
             {"name": "keyword.other.unit.cep", "match": rf"(?i)\b{units}\b"},
+            {"name": "keyword.operator.quantifier.cep", "match": r"\{\s*\d+\s*(?:,\s*\d*\s*)?\}"},
             {"name": "keyword.operator.cep", "match": r"<>|!=|<=|>=|==|[=<>+\-*/%?]"},
             {"name": "variable.other.cep", "match": _NAME},
         ],

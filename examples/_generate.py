@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from cep.expr import timestamp_text
+from cep.ir.expr import timestamp_text
 
 Value = int | float | str | bool | None
-START = 1_772_438_400_000_000  # 2026-03-02T08:00:00Z, a Monday, in microseconds
+START = 1_709_539_200_000_000  # 2024-03-04T08:00:00Z, a Monday, in microseconds
 
 MINUTE = 60.0
 HOUR = 60 * MINUTE
@@ -30,7 +30,7 @@ def ts(at: float) -> str:
     """The time `at` seconds after the start, as the files write it.
 
     >>> ts(0), ts(1.5)
-    ('2026-03-02T08:00:00Z', '2026-03-02T08:00:01.500Z')
+    ('2024-03-04T08:00:00Z', '2024-03-04T08:00:01.500Z')
     """
     return timestamp_text(START + round(at * 1000) * 1000)
 

@@ -21,11 +21,19 @@ statement
 
 streamHead : STREAM name=identifier ;
 
-column : name=word type_=identifier ;
+column : name=word type_=identifier written=format? ;
+
+format
+    : EPOCH unit=(SECOND | MILLISECOND | MICROSECOND | NANOSECOND) # epochFormat
+    | FORMAT text=STRING                                           # textFormat
+    ;
 
 streamClause
-    : TIMESTAMP BY key=word     # timestampClause
-    | WATERMARK length=duration # watermarkClause
+    : TIMESTAMP BY key=word      # timestampClause
+    | WATERMARK length=duration  # watermarkClause
+    | IDLE AFTER length=duration # idleClause
+    | MAX AHEAD length=duration  # aheadClause
+    | ORDER BY key=word          # orderClause
     ;
 
 // --- patterns ---
@@ -35,7 +43,13 @@ patternHead : PATTERN name=identifier what=body ;
 body
     : operator=(SEQ | AND | OR) LPAREN items+=body (COMMA items+=body)* RPAREN # group
     | NOT item=body                                                            # absence
-    | stream=identifier repeat=quantifier? var=identifier                      # step
+    | name=identifier rest=stepRest                                            # step
+    ;
+
+// `FIRST`, `LAST`, `NEXT` and `RUN` are names: what follows says whether they are streams. The builder knows which.
+stepRest
+    : LPAREN items+=body (COMMA items+=body)* RPAREN # selected
+    | repeat=quantifier? var=identifier              # bound
     ;
 
 quantifier
@@ -85,9 +99,9 @@ primary
     | FALSE                                                                              # falseLiteral
     | NULL                                                                               # nullLiteral
     | CASE operand_=expression? whens+=when+ (ELSE otherwise=expression)? END            # caseExpression
-    | keyword=TIMESTAMP (string=STRING | use=reference)                                  # timestamp
-    | name=(IDENTIFIER | QUOTED | WATERMARK | BY | MILLISECOND | SECOND | MINUTE | HOUR | DAY)
-      use=reference                                                                      # named
+    | keyword=TIMESTAMP (string=STRING | use=reference)?                                 # timestamp
+    | name=(IDENTIFIER | QUOTED | WATERMARK | BY | ORDER | MAX | AHEAD | EPOCH | FORMAT | MICROSECOND | NANOSECOND
+           | MILLISECOND | SECOND | MINUTE | HOUR | DAY | IDLE | AFTER) use=reference?   # named
     ;
 
 reference
@@ -96,8 +110,8 @@ reference
     ;
 
 arguments
-    : STAR                                      # star
-    | items+=expression (COMMA items+=expression)* # list
+    : STAR                                                             # star
+    | distinct=DISTINCT? items+=expression (COMMA items+=expression)* # list
     ;
 
 when : WHEN condition_=expression THEN result=expression ;
@@ -106,9 +120,11 @@ duration : number=(INTEGER | DECIMAL) unit=(MILLISECOND | SECOND | MINUTE | HOUR
 
 // --- names ---
 
-identifier : token=(IDENTIFIER | QUOTED | TIMESTAMP | WATERMARK | BY | MILLISECOND | SECOND | MINUTE | HOUR | DAY) ;
+identifier : token=(IDENTIFIER | QUOTED | TIMESTAMP | WATERMARK | BY | ORDER | MAX | AHEAD | EPOCH | FORMAT | MICROSECOND | NANOSECOND
+                   | MILLISECOND | SECOND | MINUTE | HOUR | DAY | IDLE | AFTER) ;
 
 // Where nothing but a name can stand (columns, attributes, aliases), reserved words serve too, except the operators
 // and the words that start a clause.
-word : token=(IDENTIFIER | QUOTED | TIMESTAMP | WATERMARK | BY | MILLISECOND | SECOND | MINUTE | HOUR | DAY
+word : token=(IDENTIFIER | QUOTED | TIMESTAMP | WATERMARK | BY | ORDER | MAX | AHEAD | EPOCH | FORMAT | MICROSECOND | NANOSECOND
+             | MILLISECOND | SECOND | MINUTE | HOUR | DAY | IDLE | AFTER
              | STREAM | PATTERN | IMPORT | SEQ | DISTINCT | AS | IS | NULL | TRUE | FALSE | CASE | WHEN | THEN | ELSE | END) ;

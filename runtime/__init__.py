@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from runtime.batches import BatchError
     from runtime.engine import Engine
+    from runtime.intake.batches import BatchError
     from runtime.snapshot import SnapshotError
 
 __all__ = ["BatchError", "Engine", "SnapshotError"]
 
-_HOMES = {"BatchError": "runtime.batches", "Engine": "runtime.engine", "SnapshotError": "runtime.snapshot"}
+_HOMES = {"BatchError": "runtime.intake.batches", "Engine": "runtime.engine", "SnapshotError": "runtime.snapshot"}
 
 
 def __getattr__(name: str) -> object:
@@ -27,3 +27,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'runtime' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What the package offers, loaded or not."""
+    return sorted({*globals(), *__all__})

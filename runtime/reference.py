@@ -2,7 +2,7 @@
 
 It says what a pattern means in the shortest way that is obviously right, and knows nothing of plans, indexes or
 arrival order. A condition is tested as soon as its variables are bound, nothing else is clever: the cost is the product
-of the streams' lengths. `evaluate` is the meaning of an expression, one value at a time, as cep.expr states it.
+of the streams' lengths. `evaluate` is the meaning of an expression, one value at a time, as cep.ir.expr states it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cep.expr import Col, Const, Expr, Value, variables
-from cep.types import Type
+from cep.ir.expr import Col, Const, Expr, Value, variables
+from cep.ir.types import Type
 
 if TYPE_CHECKING:
-    from cep.model import Pattern
+    from cep.ir.model import Pattern
 
 Event: TypeAlias = Mapping[str, Value]
 """Attribute to value, TIMESTAMP in microseconds; a missing attribute is NULL."""
@@ -118,7 +118,7 @@ def _lenient(op: str, values: Sequence[Any]) -> Any:
 def evaluate(expr: Expr, events: Mapping[str, Event]) -> Value:
     """The value of an expression, given the event that each variable is bound to.
 
-    >>> from cep.expr import Call
+    >>> from cep.ir.expr import Call
     >>> seven = Const(7, Type.INT)
     >>> evaluate(Call("%", (Const(-9, Type.INT), seven), Type.INT), {})
     -2
@@ -148,13 +148,22 @@ def combinations(pattern: Pattern, events: Mapping[str, Sequence[Event]]) -> Ite
     for condition in pattern.conditions:
         due[max((place[name] for name in variables(condition.expr)), default=0)].append(condition.expr)
 
+    streams = {variable.name: variable.stream for variable in pattern.variables}
+
+    def tie_broken(bound: dict[str, Event], earlier: str, later: str) -> bool:
+        attr = streams[earlier].order if streams[earlier].name == streams[later].name else None
+        first, second = (bound[name].get(attr) if attr is not None else None for name in (earlier, later))
+        return first is not None and second is not None and bool(_STRICT["<"](first, second))
+
     def in_time(bound: dict[str, Event]) -> bool:
         bound_here = (v for v in pattern.variables if v.name in bound and v.stream.time is not None)
         time = {v.name: bound[v.name].get(str(v.stream.time)) for v in bound_here}
         for earlier, later in pattern.order:
             if earlier in bound and later in bound:
                 before, after = time[earlier], time[later]
-                if before is None or after is None or not int(before) < int(after):
+                if before is None or after is None or int(before) > int(after):
+                    return False
+                if int(before) == int(after) and not tie_broken(bound, earlier, later):
                     return False
         if pattern.window is None:
             return True
@@ -176,5 +185,9 @@ def combinations(pattern: Pattern, events: Mapping[str, Sequence[Event]]) -> Ite
 
 def matches(pattern: Pattern, events: Mapping[str, Sequence[Event]]) -> list[tuple[Value, ...]]:
     """The fields of every match, as SQL would list them: once per combination, or once each under DISTINCT."""
-    found = [tuple(evaluate(expr, bound) for _, expr in pattern.fields) for bound in combinations(pattern, events)]
+    found = [
+        tuple(evaluate(expr, bound) for _, expr in branch.fields)
+        for branch in pattern.branches or (pattern,)
+        for bound in combinations(branch, events)
+    ]
     return list(dict.fromkeys(found)) if pattern.distinct else found

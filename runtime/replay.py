@@ -2,7 +2,8 @@
 
 One pass over the inputs serves all patterns. Events come by event time, so nothing is late and the watermark is the
 time reached; or, with `sort=False`, in the order they are written, several inputs merged by taking the one whose next
-event is earliest, and each pattern then drops and counts what is later than its own watermark (`runtime.watermark`).
+event is earliest, and each pattern then drops and counts what is later than its own watermark
+(`runtime.intake.watermark`).
 
 Guaranteed: what a pattern finds does not depend on `batch_size`, `memory` or on the other patterns.
 """
@@ -11,20 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cep.model import Stream
-from cep.plan import Plan
+from cep.ir.expr import duration_text, timestamp_text
+from cep.ir.model import Stream
+from cep.ir.plan import Plan
 from connectors.files import Input
 from connectors.files.errors import ErrorPolicy
+from connectors.files.fit import Seen
 from connectors.files.merge import LOWEST, Chunk, Cursor, Keys, concat, rounds, times_of
 from connectors.files.prefetch import Progress
 from connectors.files.sort import DEFAULT_MEMORY, ArrivalInput, SortedInput
-from runtime.watermark import Clock
+from runtime.advice import Advice
+from runtime.intake.watermark import Clock
+from runtime.state.id_key import IdKey
 
 DEFAULT_BATCH = 65_536
 
@@ -144,10 +150,13 @@ class _Runner:
         self.timed = np.array(sorted(timed), np.int16)
         self.clock = None if sort or not timed else Clock(timed)
         self.reached = LOWEST
+        self.jump = Jump()
 
     def push(self, block: Block) -> tuple[Any, npt.NDArray[np.bool_] | None]:
         """The new matches of a block (None where it has nothing for the pattern), and which events are late."""
         late = self.clock.advance(block.codes, block.times) if self.clock is not None else None
+        if self.clock is not None:
+            self.jump.look(self.clock.marks, self.clock.watermark)
         if late is not None and not late.any():
             late = None
         share = {}
@@ -160,7 +169,9 @@ class _Runner:
             if batch.num_rows:
                 share[name] = batch.select(columns) if columns else batch
         watermark = self._watermark(block)
-        return (self.engine.push(share, watermark) if share else None), late
+        # What waits is settled by the watermark, whether or not there are events for the pattern.
+        settles = self.plan.waits and watermark is not None
+        return (self.engine.push(share, watermark) if share or settles else None), late
 
     def _watermark(self, block: Block) -> int | None:
         if self.clock is not None:
@@ -171,10 +182,38 @@ class _Runner:
         return None if self.reached == LOWEST else self.reached
 
 
+class Jump:
+    """The largest step that the watermark has made at one event, and where to."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.to = LOWEST
+        self._mark = LOWEST
+
+    def look(self, marks: Keys, after: int | None) -> None:
+        """Take the watermarks that the next events met, and the one after them."""
+        known = np.concatenate([[self._mark], marks, [LOWEST if after is None else after]])
+        known = known[known != LOWEST]
+        if len(known) < 2:
+            self._mark = int(known[-1]) if len(known) else LOWEST
+            return
+        steps = np.diff(known)
+        largest = int(np.argmax(steps))
+        if steps[largest] > self.size:
+            self.size, self.to = int(steps[largest]), int(known[largest + 1])
+        self._mark = int(known[-1])
+
+
+LateSink = Callable[[Stream, pa.RecordBatch, Keys, Sequence[Sequence[str]]], None]
+"""Takes late events of a stream, the watermark that each met, and the patterns that dropped it."""
+
+
 class Replay:
     """Plans over sources. Iterate `run` to the end, or `close`.
 
-    `events` counts the events read, `late` those that some pattern dropped as late.
+    `events` counts the events read, `late` those that some pattern dropped as late; they go to `on_late` where it is
+    given. `notes` has what else there is to say of the events. The inputs are all there is: what waits for the
+    watermark is settled at their end, but with `open_end`.
     """
 
     def __init__(
@@ -185,16 +224,23 @@ class Replay:
         sort: bool = True,
         batch_size: int = DEFAULT_BATCH,
         engine: Callable[[Plan], Any] | None = None,
+        id_key: IdKey | None = None,
+        on_late: LateSink | None = None,
+        open_end: bool = False,
     ) -> None:
         if engine is None:
             from runtime import Engine
 
-            engine = Engine
+            engine = partial(Engine, id_key=id_key)
         self._sources = sources
         self._batch_size = batch_size
         names = dict.fromkeys(stream.name for plan in plans for stream in plan.streams)
         self._codes = {name: code for code, name in enumerate(names)}
         self._runners = [_Runner(plan, engine(plan), self._codes, sort) for plan in plans]
+        self._streams = {stream.name: stream for plan in plans for stream in plan.streams}
+        self._advice = Advice(plans, self._codes, sort=sort)
+        self._on_late = on_late
+        self._open_end = open_end
         self.events = 0
         self.late = 0
 
@@ -202,15 +248,50 @@ class Replay:
         """The new matches, as (plan, reader of record batches); drain each reader before asking for the next."""
         for block in merged(self._sources, self._codes, self._batch_size):
             self.events += len(block)
-            dropped: npt.NDArray[np.bool_] | None = None
+            self._advice.look(block.batches, block.codes, block.times)
+            dropped: list[tuple[_Runner, npt.NDArray[np.bool_]]] = []
             for runner in self._runners:
                 matches, late = runner.push(block)
                 if late is not None:
-                    dropped = late if dropped is None else dropped | late
+                    dropped.append((runner, late))
                 if matches is not None:
                     yield runner.plan, matches
-            if dropped is not None:
-                self.late += int(np.count_nonzero(dropped))
+            if dropped:
+                self._drop(block, dropped)
+        if not self._open_end:
+            for runner in self._runners:
+                if runner.plan.waits:
+                    yield runner.plan, runner.engine.finish()
+
+    def _drop(self, block: Block, dropped: Sequence[tuple[_Runner, npt.NDArray[np.bool_]]]) -> None:
+        """Count what some pattern dropped, and hand it on."""
+        late = np.logical_or.reduce([mask for _, mask in dropped])
+        self.late += int(np.count_nonzero(late))
+        if self._on_late is None:
+            return
+        marks = np.full(len(block), LOWEST, np.int64)
+        for runner, mask in dropped:
+            assert runner.clock is not None
+            np.maximum(marks, np.where(mask, runner.clock.marks, LOWEST), out=marks)
+        for name, batch in block.batches.items():
+            mine = block.codes == self._codes[name]
+            rows = np.flatnonzero(late[mine])
+            if len(rows):
+                places = np.flatnonzero(mine)[rows]
+                patterns = [[runner.plan.pattern for runner, mask in dropped if mask[at]] for at in places]
+                self._on_late(self._streams[name], batch.take(pa.array(rows)), marks[places], patterns)
+
+    def notes(self) -> list[str]:
+        """What there is to say of the events, at the end of the run; see `runtime.advice`."""
+        said = self._advice.lines()
+        for runner in self._runners:
+            window, jump = runner.plan.window, runner.jump
+            if self.late and window is not None and jump.size > window:
+                said.append(
+                    f"the watermark of `{runner.plan.pattern}` jumped by {duration_text(jump.size)} to "
+                    f"{timestamp_text(jump.to)} at one event: is a clock ahead? (--max-ahead)"
+                )
+        return said
 
     def state(self) -> dict[str, Any]:
         """What each engine says of its state."""
@@ -229,13 +310,18 @@ def file_sources(
     policy: ErrorPolicy | None = None,
     memory: int = DEFAULT_MEMORY,
     progress: Sequence[Progress] | None = None,
+    seen: Sequence[Seen] | None = None,
 ) -> list[FileSource]:
-    """Sources over files; `memory` is for all of them together. Streams without event time are never sorted."""
+    """Sources over files; `memory` is for all of them together. Streams without event time are never sorted.
+
+    `seen`, one for each input, notes what its records have in them.
+    """
     policy = policy or ErrorPolicy()
     share = max(1, memory // max(1, len(inputs)))
     sources = []
     for index, files in enumerate(inputs):
         kind = SortedInput if sort and files.stream.time is not None else ArrivalInput
         watch = progress[index] if progress is not None else None
-        sources.append(FileSource(files, kind(files, policy, memory=share, progress=watch)))
+        noted = seen[index] if seen is not None else None
+        sources.append(FileSource(files, kind(files, policy, memory=share, progress=watch, seen=noted)))
     return sources

@@ -23,22 +23,28 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cep.model import Stream
+from cep.ir.model import Stream
 from cep.source import Source
 from connectors.files import ErrorPolicy, Input, InputError
-from connectors.files.jsonl import parse_object
+from connectors.files.blocks import BOM
+from connectors.files.fit import Seen, keys_of, misfits
+from connectors.files.jsonl import parse_object, refuse_other_json
 from connectors.files.merge import concat
-from connectors.files.values import batch_of, empty_batch, from_json
+from connectors.files.times import at_clock, readable
+from connectors.files.values import SIGN, batch_of, empty_batch, from_json, refuse_sign
+from connectors.formats import COMPRESSION, EVENT_ENDINGS
 
 if TYPE_CHECKING:
     from cep.compiler.pipeline import Result
     from cep.diagnostics import Diagnostic
+    from cep.ir.plan import Plan
+    from runtime.state.id_key import IdKey
 
 PATTERN = "pattern.cep"
 EVENTS = "events.jsonl"
 MATCHES = "expected.jsonl"
 ERRORS = "expected.err"
-_ENDINGS = (".jsonl", ".ndjson", ".csv", ".parquet", ".jsonl.gz", ".csv.gz")
+_ENDINGS = tuple(ending + packed for packed in ("", *COMPRESSION) for ending in EVENT_ENDINGS)
 
 Match = dict[str, Any]
 
@@ -69,6 +75,10 @@ class Outcome:
     diagnostics: tuple[Diagnostic, ...]
     matches: tuple[Match, ...] | None
     patterns: tuple[str, ...]
+    misfits: tuple[str, ...] = ()
+    """What the events do not have that the patterns use, a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What there is to say of the events; see `runtime.advice`."""
 
 
 def find_cases(root: Path) -> list[Path]:
@@ -125,8 +135,16 @@ def _expected_errors(path: Path) -> Iterator[str]:
 # --- events --------------------------------------------------------------------------------------------------------
 
 
-def case_events(case: Case, streams: Sequence[Stream]) -> dict[str, pa.RecordBatch]:
-    """The events of a case by stream, all columns, in the order they are written; `CaseError` where one is bad."""
+def case_events(
+    case: Case, streams: Sequence[Stream], seen: dict[str, Seen] | None = None
+) -> dict[str, pa.RecordBatch]:
+    """The events of a case by stream, all columns, in the order they are written; `CaseError` where one is bad.
+
+    `seen` is filled with what the records of each stream have in them.
+    """
+    seen = {} if seen is None else seen
+    for stream in streams:
+        seen[stream.name] = Seen()
     events: dict[str, pa.RecordBatch] = {}
     shared: list[Stream] = []
     for stream in streams:
@@ -135,7 +153,7 @@ def case_events(case: Case, streams: Sequence[Stream]) -> dict[str, pa.RecordBat
         if len(own) > 1:
             raise CaseError(f"{case.path}: expected one file with the events of {stream.name}, found {len(own)}")
         if own:
-            events[stream.name] = _read(stream, own[0])
+            events[stream.name] = _read(stream, own[0], seen[stream.name])
         else:
             shared.append(stream)
     file = case.path / EVENTS
@@ -147,25 +165,32 @@ def case_events(case: Case, streams: Sequence[Stream]) -> dict[str, pa.RecordBat
             )
         return events
     if len(streams) == 1 and shared:
-        events[shared[0].name] = _read(shared[0], file)
+        events[shared[0].name] = _read(shared[0], file, seen[shared[0].name])
     else:
-        events |= _read_tagged(file, {stream.name: stream for stream in shared}, [stream.name for stream in streams])
+        events |= _read_tagged(file, {stream.name: stream for stream in shared}, seen)
     return events
 
 
-def _read(stream: Stream, path: Path) -> pa.RecordBatch:
+def _read(stream: Stream, path: Path, seen: Seen) -> pa.RecordBatch:
     try:
-        batches = [piece.batch for _, piece in Input.find(stream, str(path)).pieces(ErrorPolicy())]
+        found = Input.find(stream, str(path), max_ahead=stream.max_ahead)
+        batches = [piece.batch for _, piece in found.pieces(ErrorPolicy(), seen=seen)]
     except InputError as error:
         raise CaseError(str(error)) from error
     return concat(batches) if batches else empty_batch(stream.columns)
 
 
-def _read_tagged(path: Path, streams: Mapping[str, Stream], known: Sequence[str]) -> dict[str, pa.RecordBatch]:
+def _read_tagged(path: Path, streams: Mapping[str, Stream], seen: Mapping[str, Seen]) -> dict[str, pa.RecordBatch]:
+    kinds = {name: at_clock(readable(stream, stream.columns, stream.max_ahead)) for name, stream in streams.items()}
     values: dict[str, dict[str, list[Any]]] = {
         stream.name: {name: [] for name, _ in stream.columns} for stream in streams.values()
     }
-    for number, raw in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    data = path.read_bytes().removeprefix(BOM)
+    try:
+        refuse_other_json(path, data)
+    except InputError as error:
+        raise CaseError(str(error)) from error
+    for number, raw in enumerate(data.split(b"\n"), 1):
         if not raw.strip():
             continue
         column = ""
@@ -174,45 +199,68 @@ def _read_tagged(path: Path, streams: Mapping[str, Stream], known: Sequence[str]
             name = record.get("stream")
             stream = streams.get(name) if isinstance(name, str) else None
             if stream is None:
-                expected = f'"stream": expected one of {", ".join(streams)}, since the patterns read {", ".join(known)}'
+                expected = f'"stream": expected one of {", ".join(streams)}, since the patterns read {", ".join(seen)}'
                 raise CaseError(f"{path}:{number}: {expected}; found {json.dumps(name)}")
+            refuse_sign(record.get(SIGN))
             row = []
-            for column, type_ in stream.columns:
-                row.append(from_json(record.get(column), type_))
+            for column, kind in kinds[stream.name]:
+                row.append(from_json(record.get(column), kind))
         except ValueError as error:
             raise CaseError(f"{path}:{number}: " + (f'"{column}": ' if column else "") + str(error)) from error
+        seen[stream.name].record({name: value for name, value in record.items() if name != "stream"})
         for (column, _), value in zip(stream.columns, row, strict=True):
             values[stream.name][column].append(value)
-    return {name: batch_of(columns, streams[name].columns) for name, columns in values.items()}
+    batches = {name: batch_of(columns, streams[name].columns) for name, columns in values.items()}
+    for name, batch in batches.items():
+        seen[name].count(batch)
+    return batches
 
 
 # --- running -------------------------------------------------------------------------------------------------------
 
 
-def compile_case(case: Case) -> Result:
+def compile_case(case: Case, import_root: str | None = None) -> Result:
     """Compile the patterns of a case."""
     from cep.compiler.pipeline import compile_source
 
-    return compile_source(case.source)
+    return compile_source(case.source, import_root)
 
 
-def run_case(case: Case, *, batch_size: int = 65_536, arrival_order: bool = False) -> Outcome:
+def run_case(
+    case: Case,
+    *,
+    batch_size: int = 65_536,
+    arrival_order: bool = False,
+    import_root: str | None = None,
+    id_key: IdKey | None = None,
+) -> Outcome:
     """Compile and, unless there are errors, run a case as `cep replay` would; `CaseError` where events are bad."""
     from runtime.replay import MemorySource, Replay
 
-    result = compile_case(case)
+    result = compile_case(case, import_root)
     names = tuple(plan.pattern for plan in result.plans)
     if not result.ok or (case.errors is not None and not _has_events(case)):
         return Outcome(result.diagnostics, None, names)
     streams = {stream.name: stream for plan in result.plans for stream in plan.streams}
-    events = case_events(case, list(streams.values()))
+    seen: dict[str, Seen] = {}
+    events = case_events(case, list(streams.values()), seen)
     sources = [MemorySource(streams[name], batch, sort=not arrival_order) for name, batch in events.items()]
-    replay = Replay(result.plans, sources, sort=not arrival_order, batch_size=batch_size)
+    replay = Replay(result.plans, sources, sort=not arrival_order, batch_size=batch_size, id_key=id_key)
     matches: list[Match] = []
     for plan, reader in replay.run():
         for batch in reader:
             matches += match_objects(batch, plan.pattern)
-    return Outcome(result.diagnostics, tuple(matches), names)
+    return Outcome(
+        result.diagnostics, tuple(matches), names, tuple(_misfits(result.plans, streams, seen)), tuple(replay.notes())
+    )
+
+
+def _misfits(plans: Sequence[Plan], streams: Mapping[str, Stream], seen: Mapping[str, Seen]) -> Iterator[str]:
+    for name, noted in seen.items():
+        reading = [plan for plan in plans if any(stream.name == name for stream in plan.streams)]
+        used = {column for plan in reading for column, _ in plan.needed_columns(name)}
+        noted.values = {column: count for column, count in noted.values.items() if column in used}
+        yield from misfits(streams[name], keys_of(plans, name), noted)
 
 
 def _has_events(case: Case) -> bool:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
+ODD_SETTING = 'a = b\\c \t#!: "é" $HOME'
+"""A setting of the session with all that could get lost on the way to Java."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,10 +34,15 @@ def _environment() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    from runtime.spark.session import open_session
+    from runtime.spark.job.session import open_session
 
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
-    conf = {"spark.driver.memory": "2g", "spark.sql.warehouse.dir": warehouse, "spark.log.level": "ERROR"}
+    conf = {
+        "spark.driver.memory": "2g",
+        "spark.sql.warehouse.dir": warehouse,
+        "spark.log.level": "ERROR",
+        "spark.cep.odd": ODD_SETTING,
+    }
     master = os.environ.get("CEP_TEST_MASTER", "local[2]")  # `make crash` also takes a cluster of three processes
     session = open_session("cep-tests", master, conf, 2, local_checkpoint=True)
     yield session

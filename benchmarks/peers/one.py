@@ -24,10 +24,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.engine import peak, run_duckdb, run_engine
+from benchmarks.engine import run_duckdb, run_engine
 from benchmarks.peers import data
 from benchmarks.peers.suite import suite
 from benchmarks.workloads import Workload, prefix_lengths
+from runtime.memory import peak_rss
 
 STRIDES = 20
 REPEAT_FOR = 3
@@ -98,7 +99,7 @@ def run(engine: str, name: str, directory: Path, cap: float, scale: float) -> di
         watch.start()
         best = min(best, _deliver(engine, workload, tally))
         watch.cancel()
-        memory = memory or peak()
+        memory = memory or peak_rss()
     return _line(tally, finished=True, seconds=best, memory=memory) | {"events": workload.events}
 
 
@@ -124,7 +125,7 @@ class WithoutPandas(MetaPathFinder):
 
 def _stop(tally: Tally, cap: float) -> None:
     """The cap is reached: say how far this came, and end."""
-    print(json.dumps(_line(tally, finished=False, seconds=cap, memory=peak())), flush=True)
+    print(json.dumps(_line(tally, finished=False, seconds=cap, memory=peak_rss())), flush=True)
     os._exit(0)
 
 

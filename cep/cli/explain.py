@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cep.cli.files import compile_file
+from cep.cli.files import compile_file, import_root_option
 from cep.diagnostics import did_you_mean
 from cep.explain import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cep.plan import Plan
+    from cep.ir.plan import Plan
 
 
 @click.command()
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     help="How to draw it.",
 )
 @click.option("--stdin-filename", default="<stdin>", metavar="NAME", help="What to call the file read from `-`.")
-def explain(file: str, pattern: str | None, output_format: str, stdin_filename: str) -> None:
+@import_root_option
+def explain(file: str, pattern: str | None, output_format: str, stdin_filename: str, import_root: str | None) -> None:
     """Draw the plan of each pattern in FILE: its join tree, what is kept, and what events and matches cost.
 
     Findings go to stderr; with errors there is nothing to draw and the command leaves with 1.
     """
-    plans = compile_file(file, stdin_filename).plans
+    plans = compile_file(file, stdin_filename, import_root).plans
     if pattern is not None:
         plans = _named(plans, pattern, file)
     click.echo(_render(plans, output_format), nl=False)

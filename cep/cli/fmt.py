@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from cep.cli.files import STDIN, Unreadable, expand, print_findings, read
+from cep.cli.files import STDIN, Unreadable, expand, few_collections, print_findings, read
 from cep.cli.status import FAILED, FINDINGS, GOOD
 from cep.cli.terminal import wants_color
 from cep.diagnostics import Diagnostics
@@ -67,7 +67,8 @@ def _format(source: Source) -> str | None:
     from cep.syntax.fmt import fmt as layout
 
     diagnostics = Diagnostics()
-    text = layout(source, diagnostics)
+    with few_collections():
+        text = layout(source, diagnostics)
     if not diagnostics.has_errors:
         return text
     print_findings(

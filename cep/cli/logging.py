@@ -2,6 +2,8 @@
 
 Only the CLI configures logging; the library asks `structlog.get_logger()`, or Python's own `logging` where a client
 library wants one of those, and says what happened. Either way lines look the same. They go to stderr.
+
+Tracebacks have files, lines and messages, never the values of variables: those may be passwords, or people's data.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING
 from cep.cli.terminal import wants_color
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from structlog.typing import Processor
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -28,8 +32,10 @@ class _Stderr(logging.Handler):
 _HANDLER = _Stderr(logging.WARNING)
 
 
-def configure(level: str = "info") -> None:
+def configure(level: str = "info", redact: Callable[[str], str] | None = None) -> None:
     """Set up structlog and `logging` for this process; the last call counts. Of others, warnings are heard.
+
+    `redact` takes out of each line what must not be seen.
 
     Loggers are not cached, so that a logger made before the call follows it and stays picklable.
     """
@@ -41,9 +47,16 @@ def configure(level: str = "info") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if sys.stderr.isatty():
-        last: list[Processor] = [structlog.dev.ConsoleRenderer(colors=wants_color(sys.stderr))]
+        last: list[Processor] = [
+            structlog.dev.ConsoleRenderer(
+                colors=wants_color(sys.stderr), exception_formatter=structlog.dev.plain_traceback
+            )
+        ]
     else:
-        last = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        plain = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        last = [structlog.processors.ExceptionRenderer(plain), structlog.processors.JSONRenderer()]
+    if redact is not None:
+        last.append(lambda _logger, _name, line: redact(str(line)))
     structlog.configure(
         processors=shared + last,
         wrapper_class=structlog.make_filtering_bound_logger(level),

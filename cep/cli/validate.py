@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cep.cli.files import compile_report, expand
+from cep.cli.files import compile_report, expand, import_root_option, root_for
 from cep.cli.status import FAILED, FINDINGS, GOOD
 from cep.cli.terminal import wants_color, width
 from cep.render import FORMATS
@@ -28,15 +28,21 @@ _FOR_PEOPLE = ("full", "concise")
 )
 @click.option("--stdin-filename", default="<stdin>", metavar="NAME", help="What to call the file read from `-`.")
 @click.option("--exit-zero", is_flag=True, help="Leave with 0 also where patterns are invalid.")
+@import_root_option
 @click.pass_context
 def validate(
-    ctx: click.Context, files: tuple[str, ...], output_format: str, stdin_filename: str, exit_zero: bool
+    ctx: click.Context,
+    files: tuple[str, ...],
+    output_format: str,
+    stdin_filename: str,
+    exit_zero: bool,
+    import_root: str | None,
 ) -> None:
     """Check pattern files and report every finding of every file.
 
     FILE may be a directory (all *.cep files below it) or `-` (stdin). Warnings alone leave with 0.
     """
-    compiled = [compile_report(path, stdin_filename) for path in expand(files)]
+    compiled = [compile_report(path, stdin_filename, root_for(path, files, import_root)) for path in expand(files)]
     reports = [report for report, _ in compiled]
     click.echo(_render(reports, output_format), nl=False, color=True)
     if output_format in _FOR_PEOPLE:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cep.compiler.reduce import braces, names
-from cep.hypergraph import Query, TreeNode
+from cep.ir.hypergraph import Query, TreeNode
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,35 @@
-"""Check patterns: names, types, clauses. The result is `cep.model.Pattern`, with nothing left to doubt.
+"""Check patterns: names, types, clauses. The result is `cep.ir.model.Pattern`, with nothing left to doubt.
 
 Every problem of every pattern is reported in one run; what follows from a problem that was reported is not. A pattern
 with an error is not returned, and neither is one that stands on something broken (a stream whose attribute has no known
 type). A statement with a syntax error in it is left alone: half a pattern would only earn findings that vanish with it.
 
-The window: a pattern may leave out `WITHIN` and `UNBOUNDED` where its conditions and its order bound the distance of
-any two of its events (`cep.compiler.bounds`); the bound is then its window.
+The parts: the ways to match (`branches`), the body and its variables (`check_body`), types of expressions
+(`check_expr`), who each condition speaks of (`share_out`), times and windows (`check_window`), fields (`check_output`).
 """
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from dataclasses import replace
 
-from cep.compiler.bounds import Bound, alternatives, largest_gap
-from cep.compiler.check_expr import ExprChecker, converted
+from cep import limits
+from cep.compiler.branches import alive, asked, branches, count_branches, output_in_branch
+from cep.compiler.check_aggregate import Found
+from cep.compiler.check_body import Bindings, Kind, Known, bound_steps, check_body, known, written_body
+from cep.compiler.check_expr import ExprChecker
+from cep.compiler.check_names import NameChecker
+from cep.compiler.check_output import Fields, check_output
+from cep.compiler.check_window import check_event_times, check_trailing, implied_window, written_window
 from cep.compiler.load import Unit
-from cep.compiler.resolve import HIDING, Scope, duration_micros
-from cep.compiler.tree import nodes
-from cep.diagnostics import Diagnostics, Label, Severity, did_you_mean
-from cep.expr import Call, Col, Expr, conjuncts
-from cep.model import Condition, Pattern, Variable
+from cep.compiler.resolve import HIDING, Scope
+from cep.compiler.share_out import Shares, share_keys, share_out, share_runs
+from cep.compiler.shared.tree import nodes
+from cep.diagnostics import Diagnostics, Label, did_you_mean
+from cep.ir import ast
+from cep.ir.body import Body
+from cep.ir.expr import Expr, columns, conjuncts, size
+from cep.ir.model import Condition, GapVariable, Pattern, Stream, Variable
 from cep.source import Span
-from cep.syntax import ast
-from cep.types import Type, common_type
 
 
 def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, ...]:
@@ -31,6 +38,7 @@ def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, 
     misread = [item.span for item in diagnostics if item.code in ("CEP0104", "CEP0105", "CEP0106")]
     found: dict[str, Pattern] = {}
     seen: set[str] = set()
+    sizes = _Sizes()
     for statement in unit.file.statements:
         if not isinstance(statement, ast.PatternDecl):
             continue
@@ -38,6 +46,8 @@ def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, 
         repeated = name in seen
         seen.add(name)
         if any(_within(span, statement.span) for span in broken):
+            continue
+        if sizes.too_large(statement, scope, diagnostics):
             continue
         pattern = _PatternChecker(statement, scope, diagnostics).check()
         # A literal that could not be read has some value in the tree: good enough for types, not for a model.
@@ -47,7 +57,43 @@ def check(unit: Unit, scope: Scope, diagnostics: Diagnostics) -> tuple[Pattern, 
 
 
 def _within(inner: Span, outer: Span) -> bool:
-    return inner.file == outer.file and outer.start <= inner.start < max(outer.end, outer.start + 1)
+    return inner.file == outer.file and outer.start <= inner.start <= outer.end
+
+
+class _Sizes:
+    """Whether patterns are larger than the compiler takes on, each alone and those of a file together."""
+
+    def __init__(self) -> None:
+        self._cubes = 0
+        self._attributes = 0
+
+    def too_large(self, decl: ast.PatternDecl, scope: Scope, diagnostics: Diagnostics) -> bool:
+        """Report a pattern that is (CEP0430)."""
+        streams = [step.stream.text for step in bound_steps(decl.body)]
+        attributes = sum(len(scope.streams[name].columns) for name in streams if name in scope.streams)
+        events = len(streams) + _between(decl.body, len(set(streams)))
+        self._cubes += events**3 * min(count_branches(decl.body), limits.BRANCHES)
+        self._attributes += attributes
+        hint = "split it into several patterns"
+        if events > limits.VARIABLES:
+            counted = "" if events == len(streams) else ", counting those that may not lie between the events of a NEXT"
+            what = f"has {events:,} events{counted}; {limits.VARIABLES} are the most"
+        elif attributes > limits.ATTRIBUTES:
+            what = f"has events with {attributes:,} attributes together; {limits.ATTRIBUTES:,} are the most"
+            hint = "leave attributes that no pattern uses out of the streams"
+        elif self._cubes > limits.FILE_VARIABLES or self._attributes > limits.FILE_ATTRIBUTES:
+            what = "is one too many for one file"
+            hint = "put some of the patterns into a file of their own"
+        else:
+            return False
+        diagnostics.error("CEP0430", decl.name.span, f"pattern `{decl.name.text}` {what}", hint=hint)
+        return True
+
+
+def _between(body: ast.Body, streams: int) -> int:
+    """How many events are asked not to lie between the events of `NEXT`s."""
+    found = [node for node in nodes(body) if isinstance(node, ast.Selected) and node.op == "NEXT"]
+    return sum(len(node.items) - 1 for node in found) * streams
 
 
 class _PatternChecker:
@@ -57,133 +103,115 @@ class _PatternChecker:
         self._decl = decl
         self._scope = scope
         self._diagnostics = diagnostics
-        self._variables: dict[str, Variable | None] = {}
-        self._steps: dict[str, ast.Step | ast.Repeat] = {}
-        self._order: list[tuple[str, str]] = []
         self._failed: list[ast.Expr] = []
         self._good = True
 
     def check(self) -> Pattern | None:
-        errors = self._errors()
-        decl = self._decl
-        self._body(decl.body)
-        checker = ExprChecker(self._variables, self._scope, self._diagnostics)
-        conditions = self._where(checker)
-        partition, equalities = self._partition()
-        conditions += equalities
-        window = self._window(conditions)
-        self._event_times()
-        fields = self._fields(checker)
-        if not self._good or self._errors() > errors:
+        decl, errors = self._decl, self._diagnostics.errors
+        ways = branches(decl.body, self._diagnostics)
+        if ways is None:
             return None
-        return Pattern(
+        bindings = [check_body(way.body, decl.body, self._scope, self._diagnostics) for way in ways]
+        names = known(bindings)
+        self._good = all(binding.good for binding in bindings) and self._one_kind(bindings, names)
+        checker = ExprChecker(NameChecker(names, self._scope, self._diagnostics), self._diagnostics)
+        conditions = self._where(checker)
+        keys = self._keys(names)
+        fields, good = check_output(decl.returns, names, checker, self._diagnostics)
+        self._good &= good
+        if self._too_large(conditions, fields, len(ways)):
+            return None
+        shares = asked(conditions, ways, bindings, names, self._diagnostics)
+        patterns = [
+            self._pattern(binding, share, keys, fields, checker.aggregates, alternative=len(ways) > 1)
+            for binding, share in zip(bindings, shares, strict=True)
+        ]
+        if not self._good or self._diagnostics.errors > errors:
+            return None
+        made = [pattern for pattern in patterns if pattern is not None]
+        found = [pattern for pattern in made if alive(pattern.conditions)] or made
+        if len(found) == 1:
+            return found[0]
+        return together(found, written_body(decl.body, self._scope), conditions, fields)
+
+    def _one_kind(self, bindings: list[Bindings], names: dict[str, Known]) -> bool:
+        """CEP0208 where alternatives bind one name to different kinds of things; not to come is one of them."""
+        good = True
+        for name, variable in names.items():
+            if len(variable.kinds) == 1 or variable.kinds == {Kind.ONE, Kind.ABSENT}:
+                continue
+            good = False
+            first, *others = (binding.steps[name] for binding in bindings if name in binding.steps)
+            other = next(step for step in others if step.kind is not first.kind)
+            self._diagnostics.error(
+                "CEP0208",
+                other.var,
+                f"variable `{name}` stands for {other.kind.value} here and for {first.kind.value} elsewhere",
+                hint="give each a variable of its own",
+                labels=[Label(first.var, "the other")],
+            )
+        return good
+
+    def _pattern(
+        self,
+        bindings: Bindings,
+        conditions: list[Condition],
+        keys: list[tuple[str, Span]],
+        fields: Fields,
+        aggregates: Found,
+        *,
+        alternative: bool,
+    ) -> Pattern | None:
+        """The pattern of one branch, an alternative to others or the only one; None where it would be none."""
+        decl = self._decl
+        fields = [(name, output_in_branch(expr, bindings)) for name, expr in fields]
+        shares = share_out(conditions, bindings.steps, aggregates, self._diagnostics)
+        if not keys:
+            share_runs(bindings.steps, shares, self._diagnostics)
+        share_keys(keys, bindings, shares, self._diagnostics, alternative=alternative)
+        if (count := sum(1 for _ in shares.all())) > limits.CONDITIONS:
+            self._size_error(f"{count:,} conditions; {limits.CONDITIONS:,} are the most")
+            return None
+        self._good &= check_event_times(decl, bindings, self._scope, self._diagnostics)
+        self._good &= shares.good
+        variables, gaps = _variables(bindings, shares, [expr for _, expr in fields], aggregates)
+        window = self._window(bindings, variables, shares.single)
+        if not self._good:
+            return None
+        pattern = Pattern(
             name=decl.name.text,
-            variables=tuple(variable for variable in self._variables.values() if variable is not None),
-            order=tuple(self._order),
-            conditions=tuple(conditions),
-            partition_by=partition,
+            variables=variables,
+            body=bindings.body,
+            conditions=tuple(shares.single),
+            partition_by=tuple(name for name, _ in keys),
             window=window,
             distinct=decl.returns is not None and decl.returns.distinct,
             fields=tuple(fields),
             span=decl.span,
+            gaps=gaps,
+            having=tuple(shares.having),
         )
+        self._good &= check_trailing(pattern, self._diagnostics)
+        return pattern
 
-    def _errors(self) -> int:
-        return sum(item.severity is Severity.ERROR for item in self._diagnostics)
+    def _too_large(self, conditions: list[Condition], fields: Fields, ways: int) -> bool:
+        """CEP0430, before anything walks through the expressions: shared parts make them larger than they look."""
+        nodes_ = sum(size(condition.expr) for condition in conditions) + sum(size(expr) for _, expr in fields)
+        if len(conditions) > limits.CONDITIONS:
+            self._size_error(f"{len(conditions):,} conditions; {limits.CONDITIONS:,} are the most")
+        elif nodes_ * ways > limits.NODES:
+            each = f" in {ways} alternatives" if ways > 1 else ""
+            self._size_error(f"more than {limits.NODES:,} operands and operators, written out{each}")
+        else:
+            return False
+        return True
 
-    def _error(
-        self, code: str, span: Span, message: str, hint: str | None = None, notes: tuple[str, ...] = (),
-        labels: tuple[Label, ...] = (),
-    ) -> None:  # fmt: skip
+    def _size_error(self, what: str) -> None:
+        self._error("CEP0430", self._decl.name.span, f"pattern `{self._decl.name.text}` has {what}", "split it")
+
+    def _error(self, code: str, span: Span, message: str, hint: str | None = None, notes: tuple[str, ...] = ()) -> None:
         self._good = False
-        self._diagnostics.error(code, span, message, hint=hint, notes=notes, labels=labels)
-
-    # --- body --------------------------------------------------------------------------------------------------------
-
-    def _body(self, body: ast.Body) -> list[str]:
-        """Bind the variables below `body`, collect the order, and give the variables' names."""
-        if isinstance(body, ast.Step):
-            return self._bind(body)
-        if isinstance(body, ast.Repeat):
-            self._error(
-                "CEP0903",
-                body.span,
-                "repetition is not supported yet",
-                "write the events out, one variable each: " + _written_out(body),
-            )
-            return self._bind(body)
-        if isinstance(body, ast.Not):
-            self._error(
-                "CEP0902",
-                body.span,
-                "NOT is not supported yet",
-                "match what does happen, and look for what is absent where the matches are consumed",
-            )
-            return self._body(body.item)
-        assert isinstance(body, (ast.Seq, ast.And, ast.Or)), f"no rule for {type(body).__name__}"
-        if isinstance(body, ast.Or):
-            self._error("CEP0901", body.span, "OR is not supported yet", "write one pattern for each alternative")
-        items = [self._body(item) for item in body.items]
-        if isinstance(body, ast.Seq):
-            for earlier, later in pairwise(items):
-                self._order += product(earlier, later)
-        return [name for item in items for name in item]
-
-    def _bind(self, step: ast.Step | ast.Repeat) -> list[str]:
-        name, stream = step.var.text, self._scope.streams.get(step.stream.text)
-        if stream is None:
-            self._good = False
-            if self._scope.complete:
-                self._unknown_stream(step.stream)
-        if name in self._variables:
-            self._error(
-                "CEP0208",
-                step.var.span,
-                f"variable `{name}` is bound twice",
-                "give each event a variable of its own",
-                labels=(Label(self._steps[name].var.span, "first bound here"),),
-            )
-            return []
-        self._steps[name] = step
-        self._variables[name] = None if stream is None else Variable(name=name, stream=stream, span=step.var.span)
-        return [name]
-
-    def _unknown_stream(self, name: ast.Name) -> None:
-        known = list(self._scope.streams)
-        self._error(
-            "CEP0201",
-            name.span,
-            f"unknown stream `{name.text}`",
-            did_you_mean(name.text, known)
-            or ("declare it with `STREAM`, or `IMPORT` the file that does" if not known else None),
-            notes=("the streams are " + ", ".join(known),) if known else (),
-        )
-
-    def _event_times(self) -> None:
-        """Every stream that order or a window speaks of needs an event time."""
-        ordered = {name for pair in self._order for name in pair}
-        windowed = isinstance(self._decl.window, ast.Within)
-        for name, variable in self._variables.items():
-            if variable is None or variable.stream.time is not None:
-                continue
-            if not windowed and name not in ordered:
-                continue
-            stream = variable.stream
-            self._good = False
-            if stream.name in self._scope.timeless:
-                continue
-            clause = "SEQ" if name in ordered else "WITHIN"
-            candidates = [attr for attr, type_ in stream.columns if type_ is Type.TIMESTAMP]
-            declared = self._scope.declared[stream.name]
-            self._error(
-                "CEP0402",
-                self._steps[name].stream.span,
-                f"{clause} needs an event time, and stream `{stream.name}` has none",
-                f"add `TIMESTAMP BY {candidates[0]}` to the stream"
-                if candidates
-                else "give the stream a TIMESTAMP attribute and `TIMESTAMP BY`, or use AND(...) with UNBOUNDED",
-                labels=(Label(declared.name.span, "declared here"),),
-            )
+        self._diagnostics.error(code, span, message, hint=hint, notes=notes)
 
     # --- clauses -----------------------------------------------------------------------------------------------------
 
@@ -198,162 +226,111 @@ class _PatternChecker:
             conditions += [Condition(expr=part, span=node.span) for part in conjuncts(expr)]
         return conditions
 
-    def _partition(self) -> tuple[tuple[str, ...], list[Condition]]:
-        names: list[str] = []
-        equalities: list[Condition] = []
-        bound = [variable for variable in self._variables.values() if variable is not None]
+    def _keys(self, names: dict[str, Known]) -> list[tuple[str, Span]]:
+        """The attributes of PARTITION BY, each once; CEP0203 where a stream does not have one."""
+        keys: dict[str, Span] = {}
         for attr in self._decl.partition_by:
-            if attr.text in names:
-                continue
-            names.append(attr.text)
-            columns = self._partition_columns(attr, bound)
-            for left, right in pairwise(columns):
-                type_ = common_type(left.type, right.type)
-                if type_ is None:
-                    self._error(
-                        "CEP0302",
-                        attr.span,
-                        f"`{left}` is {left.type} and `{right}` is {right.type}: they cannot be compared",
-                        "use an equality in WHERE between attributes of one type",
-                    )
-                    break
-                sides = (converted(left, type_), converted(right, type_))
-                equalities.append(Condition(expr=Call("=", sides, Type.BOOLEAN), span=attr.span))
-        return tuple(names), equalities
+            if attr.text not in keys:
+                keys[attr.text] = attr.span
+                self._key(attr, names)
+        return list(keys.items())
 
-    def _partition_columns(self, attr: ast.Name, bound: list[Variable]) -> list[Col]:
-        columns: list[Col] = []
-        missing: dict[str, list[str]] = {}
-        for variable in bound:
-            stream = variable.stream
-            type_ = stream.type_of(attr.text)
-            if type_ is not None:
-                columns.append(Col(variable.name, attr.text, type_))
-            elif (stream.name, attr.text) in self._scope.untyped:
+    def _key(self, attr: ast.Name, names: dict[str, Known]) -> None:
+        streams = {stream.name: stream for variable in names.values() for stream in variable.streams}
+        missing: dict[str, Stream] = {}
+        for name, stream in streams.items():
+            if (name, attr.text) in self._scope.untyped:
                 self._good = False
-            else:
-                missing[stream.name] = [name for name, _ in stream.columns]
-        if missing:
-            streams = {variable.stream.name: variable.stream for variable in bound}
-            shared = set.intersection(*({name for name, _ in stream.columns} for stream in streams.values()))
-            on = " and ".join(f"`{name}`" for name in missing)
-            self._error(
-                "CEP0203",
-                attr.span,
-                f"unknown attribute `{attr.text}` on stream{'s' if len(missing) > 1 else ''} {on}",
-                did_you_mean(attr.text, sorted(shared))
-                or "PARTITION BY needs an attribute that every stream of the pattern has; "
-                "join differently named ones with `=` in WHERE",
-                notes=tuple(f"{name} has " + ", ".join(known) for name, known in missing.items()),
-            )
-        return columns
+            elif stream.type_of(attr.text) is None:
+                missing[name] = stream
+        if not missing:
+            return
+        shared = set.intersection(*({name for name, _ in stream.columns} for stream in streams.values()))
+        on = " and ".join(f"`{name}`" for name in missing)
+        self._error(
+            "CEP0203",
+            attr.span,
+            f"unknown attribute `{attr.text}` on stream{'s' if len(missing) > 1 else ''} {on}",
+            did_you_mean(attr.text, sorted(shared))
+            or "PARTITION BY needs an attribute that every stream of the pattern has; "
+            "join differently named ones with `=` in WHERE",
+            notes=tuple(f"{name} has " + ", ".join(n for n, _ in stream.columns) for name, stream in missing.items()),
+        )
 
-    def _window(self, conditions: list[Condition]) -> int | None:
-        window = self._decl.window
-        if isinstance(window, ast.Unbounded):
-            return None
-        if isinstance(window, ast.Within):
-            micros = duration_micros(window.duration, self._diagnostics)
-            if micros is None:
-                self._good = False
-            elif micros <= 0:
-                self._error(
-                    "CEP0406", window.duration.span, "window is not positive", "write a duration such as `1 HOUR`"
-                )
-            return micros
-        implied = self._implied_window(conditions)
-        if implied is None and not any(self._compares_times(node) for node in self._failed):
+    def _window(self, bindings: Bindings, variables: tuple[Variable, ...], conditions: list[Condition]) -> int | None:
+        """What is written, what the conditions say, or none; CEP0401 where there has to be one."""
+        window, good = written_window(self._decl, self._diagnostics)
+        self._good &= good
+        if self._decl.window is not None:
+            return window
+        if len(bindings.steps) == 1 and variables:
+            return None  # a match is one event: nothing is kept
+        if len(variables) == sum(step.kind is Kind.ONE for step in bindings.steps.values()):
+            window = implied_window(bindings.body, variables, conditions)
+        if window is None and not any(self._compares_times(node, bindings) for node in self._failed):
             self._error(
                 "CEP0401",
                 self._decl.name.span,
                 f"pattern `{self._decl.name.text}` has neither WITHIN nor UNBOUNDED",
                 "add `WITHIN 1 HOUR` (or another duration), or `UNBOUNDED` if its state may grow for ever",
             )
-        return implied
+        return window
 
-    def _compares_times(self, node: ast.Expr) -> bool:
+    def _compares_times(self, node: ast.Expr, bindings: Bindings) -> bool:
         """Whether a conjunct that could not be typed may have been meant as a window."""
         compared = {
             part.var.text
             for part in nodes(node)
             if isinstance(part, ast.Attribute)
-            and (variable := self._variables.get(part.var.text)) is not None
-            and variable.stream.time == part.attr.text
+            and (step := bindings.steps.get(part.var.text)) is not None
+            and step.stream is not None
+            and step.stream.time == part.attr.text
         }
         return len(compared) > 1
 
-    def _implied_window(self, conditions: list[Condition]) -> int | None:
-        times: dict[str, Col] = {}
-        for name, variable in self._variables.items():
-            if variable is None or variable.stream.time is None:
-                return None
-            times[name] = Col(name, variable.stream.time, Type.TIMESTAMP)
-        if len(times) < 2:
-            return None
-        bounds = [Bound(times[earlier], times[later], -1) for earlier, later in self._order]
-        for condition in conditions:
-            ways = alternatives(condition.expr)
-            if len(ways) == 1:
-                bounds += ways[0]
-        gap = largest_gap(bounds, list(times.values()))
-        return None if gap is None else max(gap, 1)  # events of one moment still need a window that is one
 
-    # --- output ------------------------------------------------------------------------------------------------------
+def _variables(
+    bindings: Bindings, shares: Shares, outputs: list[Expr], aggregates: Found
+) -> tuple[tuple[Variable, ...], tuple[GapVariable, ...]]:
+    """The single events, and the gaps with what is said of them."""
+    exprs = [*(condition.expr for condition in shares.all()), *outputs]
+    mentioned = {(col.var, col.attr) for expr in exprs for col in columns(expr)}
+    variables: list[Variable] = []
+    gaps: list[GapVariable] = []
+    for name, step in bindings.steps.items():
+        if step.stream is None:
+            continue
+        if step.kind is Kind.ONE:
+            variables.append(Variable(name=name, stream=step.stream, span=step.var))
+            continue
+        gap = GapVariable(
+            name=name,
+            stream=step.stream,
+            span=step.var,
+            conditions=tuple(shares.gaps.get(name, ())),
+            pairs=tuple(shares.pairs.get(name, ())),
+            aggregates=tuple(aggregates[key] for key in sorted(aggregates) if key[0] == name and key in mentioned),
+        )
+        gaps.append(gap)
+    return tuple(variables), tuple(gaps)
 
-    def _fields(self, checker: ExprChecker) -> list[tuple[str, Expr]]:
-        returns = self._decl.returns
-        if returns is None:
-            return [
-                (f"{variable.name}.{attr}", Col(variable.name, attr, type_))
-                for variable in self._variables.values()
-                if variable is not None
-                for attr, type_ in variable.stream.columns
-            ]
-        fields: list[tuple[str, Expr]] = []
-        first: dict[str, Span] = {}
-        for item in returns.items:
-            expr = checker.expr(item.expr)
-            name = self._field_name(item)
-            if expr is None:
-                self._good = False
-            elif expr.type is Type.NULL:
-                self._error(
-                    "CEP0301",
-                    item.expr.span,
-                    "an output field cannot be NULL alone",
-                    "NULL has no type of its own: leave the field out",
-                )
-            if name is None:
-                continue
-            span = item.alias.span if item.alias is not None else item.expr.span
-            if name in first:
-                self._error(
-                    "CEP0209",
-                    span,
-                    f"output field `{name}` is named twice",
-                    "give one of them another name with AS",
-                    labels=(Label(first[name], "first named here"),),
-                )
-            first.setdefault(name, span)
-            if expr is not None:
-                fields.append((name, expr))
-        return fields
 
-    def _field_name(self, item: ast.ReturnItem) -> str | None:
-        if item.alias is not None:
-            name = item.alias.text
-            if name.startswith("_"):
-                self._error(
-                    "CEP0210",
-                    item.alias.span,
-                    f"output field name `{name}` is reserved",
-                    f"names that start with `_` belong to the engine: call it `{name.lstrip('_') or 'value'}`",
-                )
-            return name
-        if isinstance(item.expr, ast.Attribute):
-            return f"{item.expr.var.text}.{item.expr.attr.text}"
-        self._error("CEP0214", item.expr.span, "output field needs a name", "add `AS name`")
-        return None
+def together(found: list[Pattern], body: Body, conditions: list[Condition], fields: Fields) -> Pattern:
+    """The pattern that branches make, as it was written; only the branches are to run."""
+    variables = {(each.name, each.stream.name): each for pattern in found for each in pattern.variables}
+    gaps = {(each.name, each.stream.name): each for pattern in found for each in pattern.gaps}
+    windows = [pattern.window for pattern in found]
+    return replace(
+        found[0],
+        variables=tuple(variables.values()),
+        body=body,
+        conditions=tuple(conditions),
+        window=None if None in windows else max(window for window in windows if window is not None),
+        fields=tuple(fields),
+        gaps=tuple(GapVariable(name=gap.name, stream=gap.stream, span=gap.span) for gap in gaps.values()),
+        having=(),
+        branches=tuple(found),
+    )
 
 
 def _ast_conjuncts(node: ast.Expr | None) -> list[ast.Expr]:
@@ -367,8 +344,3 @@ def _ast_conjuncts(node: ast.Expr | None) -> list[ast.Expr]:
         else:
             found.append(top)
     return found
-
-
-def _written_out(repeat: ast.Repeat) -> str:
-    count = max(2, min(repeat.most or repeat.least, 3))
-    return "`SEQ(" + ", ".join(f"{repeat.stream.text} {repeat.var.text}{i + 1}" for i in range(count)) + ")`"

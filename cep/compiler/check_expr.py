@@ -1,42 +1,42 @@
-"""Types of expressions: from what was written to `cep.expr`, with every mistake reported where it stands.
+"""Types of expressions: from what was written to `cep.ir.expr`, with every mistake reported where it stands.
 
 `ExprChecker.expr` gives a typed expression, or None after it has reported why there is none. None is silent from then
 on: an operation on it is None without a word, so that one unknown name makes one finding. All operands are looked at
 before that, so one run finds every mistake.
 
-What the tree has that `cep.expr` has not is written out: `BETWEEN`, `NOT IN`, `NOT LIKE`, `IS NOT NULL`, `CASE x WHEN`.
-An INT that meets a DOUBLE gets a `cast`; so do both sides of `/`, which always gives DOUBLE. Duration comes second in
-`TIMESTAMP + DURATION` and first in `DURATION * number`, whatever was written. A bare NULL takes the type of what it
-meets.
+What the tree has that `cep.ir.expr` has not is written out: `BETWEEN`, `NOT IN`, `NOT LIKE`, `IS NOT NULL`, `CASE x
+WHEN`. An INT that meets a DOUBLE gets a `cast`; so do both sides of `/`, which always gives DOUBLE. Duration comes
+second in `TIMESTAMP + DURATION` and first in `DURATION * number`, whatever was written. A bare NULL takes the type of
+what it meets.
 """
 
 from __future__ import annotations
 
 import math
 
-from cep.compiler.fold import MAX_INT, MIN_INT, fold
-from cep.compiler.functions import AGGREGATES, FUNCTIONS, Function
-from cep.compiler.mismatch import LITERALS, a_type, bad_arithmetic, incomparable
-from cep.compiler.resolve import Scope, duration_micros
+from cep.compiler.check_aggregate import AggregateChecker
+from cep.compiler.check_names import NameChecker, Where
+from cep.compiler.resolve import duration_micros
+from cep.compiler.shared.fold import MAX_INT, MIN_INT, fold
+from cep.compiler.shared.functions import AGGREGATES, EVERY_FUNCTION, FUNCTIONS, Function
+from cep.compiler.shared.mismatch import LITERALS, a_type, bad_arithmetic, incomparable
 from cep.diagnostics import Diagnostics, Label, did_you_mean
-from cep.expr import INEQUALITIES, Call, Col, Const, Expr
-from cep.model import Variable
-from cep.syntax import ast
-from cep.types import Type, common_type
+from cep.ir import ast
+from cep.ir.expr import INEQUALITIES, Call, Const, Expr
+from cep.ir.types import Type, common_type
+from cep.syntax import habits
 
 _LONGEST_CHAIN = 200
 
 
 class ExprChecker:
-    """Checks the expressions of one pattern.
+    """Checks the expressions of one pattern; `aggregates` are those that were found in them, by variable and name."""
 
-    `variables` maps each variable to what it is bound to, None where its stream is unknown (and reported).
-    """
-
-    def __init__(self, variables: dict[str, Variable | None], scope: Scope, diagnostics: Diagnostics) -> None:
-        self._variables = variables
-        self._scope = scope
+    def __init__(self, names: NameChecker, diagnostics: Diagnostics) -> None:
+        self._names = names
         self._diagnostics = diagnostics
+        self._aggregates = AggregateChecker(names, self.expr, diagnostics)
+        self.aggregates = self._aggregates.found
 
     # --- entry points ----------------------------------------------------------------------------------------------
 
@@ -55,6 +55,11 @@ class ExprChecker:
         )
         return None
 
+    def output(self, node: ast.Expr) -> Expr | None:
+        """The expression of an output field: what it says of a gap, it says of all its events together."""
+        with self._names.within(Where.RETURN):
+            return self.expr(node)
+
     def expr(self, node: ast.Expr) -> Expr | None:
         """The typed expression; None where something in it is wrong. O(size)."""
         if isinstance(node, ast.NumberLiteral):
@@ -71,7 +76,7 @@ class ExprChecker:
             micros = duration_micros(node, self._diagnostics)
             return None if micros is None else Const(micros, Type.DURATION)
         if isinstance(node, ast.Attribute):
-            return self._attribute(node)
+            return self._names.attribute(node)
         if isinstance(node, ast.Unary):
             return self._unary(node)
         if isinstance(node, ast.Binary):
@@ -81,6 +86,9 @@ class ExprChecker:
     def _other(self, node: ast.Expr) -> Expr | None:
         if isinstance(node, ast.Call):
             return self._call(node)
+        if isinstance(node, ast.Bare):
+            self._names.no_value(node)
+            return None
         if isinstance(node, ast.InList):
             return self._in_list(node)
         if isinstance(node, ast.Between):
@@ -108,45 +116,6 @@ class ExprChecker:
         )
         return None
 
-    def _attribute(self, node: ast.Attribute) -> Expr | None:
-        name, attr = node.var.text, node.attr.text
-        if name not in self._variables:
-            self._unknown_variable(node.var)
-            return None
-        variable = self._variables[name]
-        if variable is None or (variable.stream.name, attr) in self._scope.untyped:
-            return None
-        stream = variable.stream
-        type_ = stream.type_of(attr)
-        if type_ is not None:
-            return Col(name, attr, type_)
-        known = [column for column, _ in stream.columns]
-        elsewhere = [
-            other.name for other in self._variables.values() if other is not None and other.stream.type_of(attr)
-        ]
-        self._diagnostics.error(
-            "CEP0203",
-            node.attr.span,
-            f"unknown attribute `{attr}` on stream `{stream.name}`",
-            hint=did_you_mean(attr, known)
-            or (f"`{attr}` is an attribute of " + ", ".join(f"`{var}`" for var in elsewhere) if elsewhere else None),
-            notes=[f"{stream.name} has " + ", ".join(known)] if known else [f"{stream.name} has no attributes"],
-        )
-        return None
-
-    def _unknown_variable(self, name: ast.Name) -> None:
-        bound = [v.name for v in self._variables.values() if v is not None and v.stream.name == name.text]
-        hint = did_you_mean(name.text, self._variables)
-        if bound:
-            hint = f"`{name.text}` is a stream: use its variable " + " or ".join(f"`{var}`" for var in bound)
-        self._diagnostics.error(
-            "CEP0202",
-            name.span,
-            f"unknown variable `{name.text}`",
-            hint=hint,
-            notes=["the variables are " + ", ".join(self._variables)] if self._variables else [],
-        )
-
     # --- operators -------------------------------------------------------------------------------------------------
 
     def _unary(self, node: ast.Unary) -> Expr | None:
@@ -170,6 +139,7 @@ class ExprChecker:
             return self._logic(node, op)
         if self._too_long(node):
             return None
+        self._aggregates.compared(op, node)
         left, right = self.expr(node.left), self.expr(node.right)
         if left is None or right is None:
             return None
@@ -354,26 +324,26 @@ class ExprChecker:
 
     def _call(self, node: ast.Call) -> Expr | None:
         name = node.func.text.upper()
-        args = [self.expr(arg) for arg in node.args]
         if name in AGGREGATES:
-            instead = AGGREGATES[name] if len(args) > 1 or name in ("MIN", "MAX") else None
-            self._diagnostics.error(
-                "CEP0305",
-                node.func.span,
-                f"aggregate `{name}` is not allowed here: a match has one event for each variable",
-                hint=f"for the values of one match use `{instead}(x, y)`"
-                if instead
-                else "name each event of the match by a variable of its own, or aggregate the matches downstream",
-            )
-            return None
+            return self._aggregates.aggregate(node)
+        if name == "PREV":
+            return self._aggregates.prev(node)
+        if name == "STREAM_OF":
+            return self._names.stream_of(node)
+        args = [self.expr(arg) for arg in node.args]
         function = FUNCTIONS.get(name)
         if function is None:
             self._diagnostics.error(
                 "CEP0204",
                 node.func.span,
                 f"unknown function `{node.func.text}`",
-                hint=did_you_mean(name, FUNCTIONS),
-                notes=["the functions are " + ", ".join(FUNCTIONS)],
+                hint=habits.FUNCTIONS.get(name) or did_you_mean(name, EVERY_FUNCTION),
+                notes=["the functions are " + ", ".join(EVERY_FUNCTION)],
+            )
+            return None
+        if node.distinct:
+            self._diagnostics.error(
+                "CEP0305", node.span, f"`{name}` takes no DISTINCT", hint="only COUNT does: `COUNT(DISTINCT b.x)`"
             )
             return None
         if node.star or not function.takes(len(args)):

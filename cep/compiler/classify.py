@@ -11,13 +11,13 @@ variables that a result of the cyclic part has to carry. `free_connex` is False.
 from __future__ import annotations
 
 from cep.compiler.reduce import reduce
-from cep.hypergraph import Query, Verdict
+from cep.ir.hypergraph import Query, Verdict
 
 
 def classify(query: Query) -> Verdict:
     """The verdict on `query`. Cost: one reduction, and O(v^2) set comparisons for v variables.
 
-    >>> from cep.hypergraph import Atom
+    >>> from cep.ir.hypergraph import Atom
     >>> path = tuple(Atom(name, frozenset(name)) for name in ("ab", "bc", "cd"))
     >>> verdict = classify(Query(path, frozenset("abcd"), ()))
     >>> verdict.free_connex, verdict.hierarchical

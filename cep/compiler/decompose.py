@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from cep.compiler.reduce import Reduction, reduce
-from cep.hypergraph import Atom, Bag, Predicate, Query, TreeNode
+from cep.ir.hypergraph import Atom, Bag, Predicate, Query, TreeNode
 
 SEARCH_LIMIT = 8
 
@@ -128,7 +128,11 @@ def _narrowest(component: Query) -> list[frozenset[str]]:
             connected[group] = len(list(_components(Query(part, frozenset(), component.predicates)))) == 1
         return connected[group]
 
-    return next(groups for groups in partitions if all(map(is_connected, groups)) and _acyclic_over(component, groups))
+    return next(
+        groups
+        for groups in partitions
+        if all(map(is_connected, groups)) and _acyclic_over(component, [_union(component, g) for g in groups])
+    )
 
 
 def _partitions(items: Sequence[str]) -> Iterator[list[frozenset[str]]]:
@@ -159,51 +163,71 @@ def _with_covered(component: Query, groups: list[frozenset[str]]) -> list[frozen
 def _greedy(component: Query) -> list[frozenset[str]]:
     """Merge the two linked bags with the smallest union until the component is acyclic."""
     groups = [frozenset((atom.name,)) for atom in component.atoms]
-    while not _acyclic_over(component, groups):
+    own = [_union(component, group) for group in groups]
+    linked = {
+        frozenset((i, j)) for (i, one), (j, other) in combinations(enumerate(own), 2) if _linked(component, one, other)
+    }
+    order = list(range(len(groups)))
+    while not _acyclic_over(component, [own[i] for i in order]):
         one, other = min(
-            (
-                (one, other)
-                for one, other in combinations(groups, 2)
-                if _linked(component, _union(component, one), _union(component, other))
-            ),
-            key=lambda pair: (len(pair[0] | pair[1]), len(_union(component, pair[0] | pair[1]))),
+            (pair for pair in combinations(order, 2) if frozenset(pair) in linked),
+            key=lambda pair: (len(groups[pair[0]]) + len(groups[pair[1]]), len(own[pair[0]] | own[pair[1]])),
         )
-        position = groups.index(one)
-        groups[position] = one | other
-        groups.remove(other)
-    return groups
+        groups[one] |= groups[other]
+        own[one] |= own[other]
+        linked |= {frozenset((one, i)) for i in order if i not in (one, other) and frozenset((other, i)) in linked}
+        order.remove(other)
+    return [groups[i] for i in order]
 
 
-def _acyclic_over(component: Query, groups: Sequence[frozenset[str]]) -> bool:
-    """Whether the component over `groups` is acyclic: bare reduction, no forest."""
-    edges = {_union(component, group) for group in groups}
-    predicates = [p.variables for p in component.predicates]
+def _acyclic_over(component: Query, bags: Sequence[frozenset[str]]) -> bool:
+    """Whether the component over bags of these variables is acyclic: bare reduction, no forest."""
+    edges = dict(enumerate(dict.fromkeys(bags)))
+    having: dict[str, set[int]] = {}
+    for number, edge in edges.items():
+        for variable in edge:
+            having.setdefault(variable, set()).add(number)
+    predicates = {number: p.variables for number, p in enumerate(component.predicates)}
+    mentioning: dict[str, set[int]] = {}
+    for number, variables in predicates.items():
+        for variable in variables:
+            mentioning.setdefault(variable, set()).add(number)
+
+    def forget(number: int) -> None:
+        for variable in predicates.pop(number):
+            mentioning[variable].discard(number)
+
+    def shrink(number: int, gone: frozenset[str]) -> None:
+        for variable in gone:
+            having[variable].discard(number)
+        edges[number] -= gone
+        if not edges[number]:
+            del edges[number]
+
+    def target(edge: frozenset[str], number: int) -> int | None:
+        joins = [having[v] for v in edge if len(having[v]) > 1]
+        near = [predicates[p] for p in {p for v in edge for p in mentioning.get(v, ())}]
+        for other in set.intersection(*joins) if joins else edges:
+            if other != number and all(p - edge <= edges[other] or p & edge <= edges[other] for p in near):
+                return other
+        return None
+
     changed = True
     while changed and edges:
         changed = False
-        predicates = [p for p in predicates if not any(p <= edge for edge in edges)]
-        mentioned = frozenset().union(*predicates)
-        for edge in list(edges):
-            others = frozenset().union(*(other for other in edges if other != edge))
-            joins = edge & others
-            if edge - joins - mentioned:
-                edges.remove(edge)
-                edges |= {edge & (joins | mentioned)} - {frozenset()}
+        for number in list(predicates):
+            if set.intersection(*(having.get(v, set()) for v in predicates[number])):
+                forget(number)
                 changed = True
-                break
-            into = next(
-                (
-                    other
-                    for other in edges
-                    if other != edge
-                    and joins <= other
-                    and all(p <= edge | other for p in predicates if p & (edge - other))
-                ),
-                None,
-            )
-            if into is not None:
-                edges.remove(edge)
-                predicates = [p for p in predicates if not p & (edge - into)]
+        for number in list(edges):
+            edge = edges[number]
+            alone = frozenset(v for v in edge if len(having[v]) == 1 and not mentioning.get(v))
+            if alone:
+                shrink(number, alone)
                 changed = True
-                break
+            elif (into := target(edge, number)) is not None:
+                for p in {p for v in edge - edges[into] for p in mentioning.get(v, ())}:
+                    forget(p)
+                shrink(number, edge)
+                changed = True
     return not edges and not predicates

@@ -7,14 +7,15 @@ shares becomes a filter of `b`, and a filter on a join attribute is copied to ev
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cep.compiler.normalise import Normal, oriented
-from cep.expr import INEQUALITIES, Call, Col, Expr, columns, rewrite, variables
-from cep.gcq import GCQ, GcqAtom, GcqVariable
-from cep.hypergraph import Atom, Predicate, Query
-from cep.types import Type
+from cep.ir.expr import INEQUALITIES, Call, Col, Expr, columns, rewrite, size, variables
+from cep.ir.gcq import GCQ, GcqAtom, GcqVariable
+from cep.ir.hypergraph import Atom, Predicate, Query
+from cep.ir.types import Type
 
 
 def gcq(normal: Normal) -> GCQ:
@@ -49,15 +50,17 @@ def gcq(normal: Normal) -> GCQ:
     inequalities = list(dict.fromkeys(inequalities))
     predicates = list(dict.fromkeys(predicates))
     if pattern.distinct:
-        used_columns = dict.fromkeys(col for _, expr in pattern.fields for col in columns(expr))
+        returned = (col for _, expr in pattern.fields for col in columns(expr))
+        used_columns = dict.fromkeys(col for col in returned if col in name_of)  # what sets add up to is no attribute
         output = tuple(dict.fromkeys(name_of[col] for col in used_columns))
     else:
         output = tuple(variable.name for variable in gcq_variables)
+    of_atom: dict[str, set[str]] = {name: set() for name in names}
+    for variable in gcq_variables:
+        for member, _ in variable.members:
+            of_atom[member].add(variable.name)
     shape = Query(
-        atoms=tuple(
-            Atom(name, frozenset(v.name for v in gcq_variables if any(member == name for member, _ in v.members)))
-            for name in names
-        ),
+        atoms=tuple(Atom(name, frozenset(of_atom[name])) for name in names),
         output=frozenset(output),
         predicates=tuple(
             Predicate(f"theta{i}", frozenset(name_of[col] for col in columns(expr)))
@@ -98,9 +101,13 @@ def as_inequality(expr: Expr) -> Call | None:
 
 @dataclass(slots=True)
 class _Classes:
-    """Union-find over expressions; a class is a list in order of first appearance."""
+    """Union-find over expressions; a class is a list in order of first appearance.
+
+    All of `unify` comes before the first question: answers are remembered.
+    """
 
     of: dict[Expr, list[Expr]] = field(default_factory=dict)
+    _stands_for: dict[int, dict[str, Expr]] = field(default_factory=dict)
 
     def unify(self, left: Expr, right: Expr) -> None:
         a = self.of.setdefault(left, [left])
@@ -115,41 +122,54 @@ class _Classes:
         return list({id(members): members for members in self.of.values()}.values())
 
     def representative(self, members: list[Expr], var: str) -> Expr | None:
-        """The member that stands for the class on an atom: a plain attribute where there is one.
+        """The member of a class (the list itself, no copy) that stands for it on an atom: a plain attribute if any.
 
         Among several, the one that most atoms have under the same name: that makes partition keys. Then by name.
         """
-
-        def order(expr: Expr) -> tuple[bool, int, str]:
-            same = sum(isinstance(e, Col) and isinstance(expr, Col) and e.attr == expr.attr for e in members)
-            return not isinstance(expr, Col), -same, str(expr)
-
-        return min((expr for expr in members if var in variables(expr)), key=order, default=None)
+        known = self._stands_for.get(id(members))
+        if known is None:
+            known = self._stands_for[id(members)] = _representatives(members)
+        return known.get(var)
 
     def filters(self) -> Iterable[Expr]:
         """Where a class has two members on one atom, they must be equal there."""
         for members in self.all():
-            for var in dict.fromkeys(v for expr in members for v in sorted(variables(expr))):
+            by_var: dict[str, list[Expr]] = {}
+            for expr in members:
+                for var in sorted(variables(expr)):
+                    by_var.setdefault(var, []).append(expr)
+            for var in by_var:
                 first = self.representative(members, var)
                 assert first is not None
-                for other in members:
-                    if var in variables(other) and other != first:
+                for other in by_var[var]:
+                    if other != first:
                         yield Call("=", (first, other), Type.BOOLEAN)
 
     def on(self, expr: Expr, var: str) -> Expr | None:
         """The expression with every attribute replaced by what equals it on `var`; None where nothing does."""
-        missing = False
+        equal: dict[Expr, Expr] = {}
+        for col in columns(expr):
+            if col.var != var:
+                member = self.representative(self.of[col], var) if col in self.of else None
+                if member is None:
+                    return None
+                equal[col] = member
+        return rewrite(expr, lambda node: equal.get(node, node) if isinstance(node, Col) else node)
 
-        def swap(node: Expr) -> Expr:
-            nonlocal missing
-            if isinstance(node, Col) and node.var != var:
-                member = self.representative(self.of.get(node, []), var)
-                missing = missing or member is None
-                return node if member is None else member
-            return node
 
-        swapped = rewrite(expr, swap)
-        return None if missing else swapped
+def _representatives(members: list[Expr]) -> dict[str, Expr]:
+    same = Counter(expr.attr for expr in members if isinstance(expr, Col))
+    best: dict[str, tuple[tuple[bool, int, str], Expr]] = {}
+    for expr in members:
+        order = (not isinstance(expr, Col), -same[expr.attr] if isinstance(expr, Col) else 0, str(expr))
+        for var in variables(expr):
+            if var not in best or order < best[var][0]:
+                best[var] = (order, expr)
+    return {var: expr for var, (_, expr) in best.items()}
+
+
+MOST_COPIED = 100_000
+"""Nodes of filters that are copied to other atoms, in all: a copy saves work, it is not needed."""
 
 
 def _onto_fewer_atoms(expr: Expr, classes: _Classes, names: list[str]) -> Expr:
@@ -165,13 +185,17 @@ def _onto_fewer_atoms(expr: Expr, classes: _Classes, names: list[str]) -> Expr:
 def _copy_filters(filters: dict[str, list[Expr]], classes: _Classes, names: list[str]) -> None:
     """A filter that only looks at join attributes holds for all atoms that share them."""
     originals = [(var, expr) for var, exprs in filters.items() for expr in exprs]
+    there = {name: set(exprs) for name, exprs in filters.items()}
+    room = MOST_COPIED
     for var, expr in originals:
         if not variables(expr):
             continue
         for name in names:
-            copied = classes.on(expr, name) if name != var else None
-            if copied is not None and copied not in filters[name] and not _says_nothing(copied):
+            copied = classes.on(expr, name) if name != var and size(expr) <= room else None
+            if copied is not None and copied not in there[name] and not _says_nothing(copied):
+                room -= size(copied)
                 filters[name].append(copied)
+                there[name].add(copied)
 
 
 def _says_nothing(expr: Expr) -> bool:
@@ -194,8 +218,9 @@ def _variables(normal: Normal, classes: _Classes) -> tuple[tuple[GcqVariable, ..
             name = next((text for text in texts if text not in taken), " = ".join(texts))
         taken.add(name)
         by_atom = {}
+        representatives = _representatives(members)
         for variable in normal.pattern.variables:
-            own = classes.representative(members, variable.name)
+            own = representatives.get(variable.name)
             if own is not None:
                 by_atom[variable.name] = own
         result.append(GcqVariable(name=name, type=type_, members=tuple(by_atom.items())))

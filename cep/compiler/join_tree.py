@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cep.compiler.reduce import Reduction, braces, names, reduce
-from cep.hypergraph import Query, TreeNode
+from cep.ir.hypergraph import Query, TreeNode
 
 
 def join_tree(query: Query, reduction: Reduction) -> TreeNode:

@@ -5,26 +5,37 @@ brackets, or `-`) it is relative to the working directory. A file is loaded once
 identity on disk, not by spelling. Only the *streams* of an imported file are visible: its patterns are parsed, so that
 a syntax error in it is found, but not compiled. Imports are transitive.
 
-Nothing here raises for what a user wrote: a file that is missing, unreadable, not UTF-8 or part of a cycle becomes a
-diagnostic at the path literal, and loading goes on with the rest.
+Imports stay inside the project: the nearest folder upwards of the main file that has one of `MARKERS`, else the main
+file's own folder, unless another root is given. Links are followed before that is judged. Of a file outside nothing is
+said, not even whether it exists; it is not opened. What is imported is a regular file of a sensible size (no pipe, no
+device).
+
+Nothing here raises for what a user wrote: a file that is missing, unreadable, too large, not UTF-8 or part of a cycle
+becomes a diagnostic at the path literal, and loading goes on with the rest.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
+from cep import limits
 from cep.diagnostics import Diagnostics
+from cep.ir import ast
+from cep.nearby import similar_file
 from cep.source import Source, Span
-from cep.syntax import ast
+from cep.syntax.lex import TokenRoom
 from cep.syntax.parse import parse
 
 STDIN = ("-", "<stdin>")
 """Names that mean standard input."""
+
+MARKERS = (".git", "cep.toml", "job.toml", "pyproject.toml")
+"""What the top folder of a project has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +51,42 @@ class Unit:
     sources: dict[str, Source]
 
 
-def load(source: Source, diagnostics: Diagnostics, texts: Mapping[str, str] | None = None) -> Unit:
+def project_root(name: str) -> Path:
+    """The folder that imports of a file must not leave; for text that has no file, as if it were in the working one."""
+    return marked_root(name) or _folder(name)
+
+
+def marked_root(name: str) -> Path | None:
+    """The nearest folder upwards that is the top of a project; where a link leads to the file, also from its target."""
+    if "\0" in name:
+        return None
+    folder = _folder(name)
+    for start in (folder, Path(_identity(os.fspath(folder))), Path(_identity(name)).parent):
+        for top in (start, *start.parents):
+            if any(os.path.lexists(top / marker) for marker in MARKERS):
+                return top
+    return None
+
+
+def _folder(name: str) -> Path:
+    return Path.cwd() if _in_memory(name) else Path(os.path.abspath(name)).parent  # noqa: PTH100 - links stay links
+
+
+def load(
+    source: Source,
+    diagnostics: Diagnostics,
+    texts: Mapping[str, str] | None = None,
+    import_root: str | os.PathLike[str] | None = None,
+) -> Unit:
     """Parse `source` and follow its imports, depth first. One parse per file; no limit on the depth of a chain.
 
     `texts` holds, by absolute path without links, files as an editor has them: they are not read from disk.
+    `import_root` is the folder that imports stay in, by default `project_root`.
     """
-    main = parse(source, diagnostics)
+    room = TokenRoom()
+    main = parse(source, diagnostics, room)
+    root = project_root(source.name) if import_root is None else Path(import_root)
+    root_identity = _identity(os.fspath(root))
     identity = _identity(source.name)
     loaded = {identity}
     sources = {source.name: source}
@@ -73,31 +114,85 @@ def load(source: Source, diagnostics: Diagnostics, texts: Mapping[str, str] | No
         if identity in loaded:
             continue
         loaded.add(identity)
+        if not _inside(identity, root_identity):
+            _outside(statement, root, diagnostics)
+            continue
+        if len(loaded) > limits.FILES:
+            diagnostics.error(
+                "CEP0108",
+                statement.path.span,
+                f"more than {limits.FILES} files are imported",
+                hint="put streams that belong together into one file",
+            )
+            break
         if texts is not None and identity in texts:
             text: Source | None = Source(name, texts[identity].removeprefix("\ufeff"))
         else:
-            text = _read_import(name, statement, diagnostics)
+            text = _read_import(name, identity, statement, diagnostics)
         if text is None:
             continue
         sources[text.name] = text
-        file = parse(text, diagnostics)
+        file = parse(text, diagnostics, room)
         imported.append(file)
         chain.append((identity, name, _imports(file)))
     return Unit(source=source, file=main, imported=tuple(imported), sources=sources)
 
 
-def read_source(path: str, diagnostics: Diagnostics, at: Span | None = None) -> Source | None:
+def read_source(path: str, diagnostics: Diagnostics, name: str | None = None) -> Source | None:
     """The text of a file (`-` reads standard input); None, and a diagnostic, where it cannot be had.
 
-    The diagnostic stands at `at`, or at the start of the file itself. A byte order mark is dropped.
+    `name` is what the file is called in findings, by default its path. A pipe is read to its end, and nothing is read
+    further than a file may be long. A byte order mark is dropped.
     """
-    where = at if at is not None else Source(path, "").span(0, 0)
+    name = name or ("<stdin>" if path in STDIN else path)
+    where = Source(name, "").span(0, 0)
     try:
-        data = sys.stdin.buffer.read() if path in STDIN else Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # ValueError: a name no file system takes, such as one with a NUL in it
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if path in STDIN:
+            data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(limits.FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        _unreadable(name, path, path, error, where, diagnostics)
+        return None
+    return _decoded(name, data, where, diagnostics)
+
+
+def _read_import(name: str, identity: str, statement: ast.Import, diagnostics: Diagnostics) -> Source | None:
+    where = statement.path.span
+    try:
+        # A pipe or a device could block for ever or never end: looked at before it is read, opened without waiting.
+        handle = os.open(identity, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                diagnostics.error(
+                    "CEP0001", where, f"cannot import `{name}`: not a regular file", hint="name a file of patterns"
+                )
+                return None
+            data = file.read(limits.FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        _unreadable(name, name, statement.path.value, error, where, diagnostics)
+        return None
+    return _decoded(name, data, where, diagnostics)
+
+
+def _unreadable(
+    name: str, path: str, typed: str, error: OSError | ValueError, where: Span, diagnostics: Diagnostics
+) -> None:
+    # ValueError: a name no file system takes, such as one with a NUL in it.
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    diagnostics.error(
+        "CEP0001", where, f"cannot read `{name}`: {reason[:1].lower()}{reason[1:]}", hint=_near_files(path, typed)
+    )
+
+
+def _decoded(name: str, data: bytes, where: Span, diagnostics: Diagnostics) -> Source | None:
+    if len(data) > limits.FILE_BYTES:
         diagnostics.error(
-            "CEP0001", where, f"cannot read `{path}`: {reason[:1].lower()}{reason[1:]}", hint=_near_files(path)
+            "CEP0108",
+            where,
+            f"`{name}` is longer than {limits.FILE_BYTES:,} bytes",
+            hint="split it into several files",
         )
         return None
     try:
@@ -107,25 +202,28 @@ def read_source(path: str, diagnostics: Diagnostics, at: Span | None = None) -> 
         diagnostics.error(
             "CEP0002",
             where,
-            f"`{path}` is not UTF-8 text",
+            f"`{name}` is not UTF-8 text",
             hint="save the file as UTF-8",
             notes=[f"byte 0x{data[error.start]:02x} on line {line} (offset {error.start}) cannot be decoded"],
         )
         return None
-    return Source("<stdin>" if path in STDIN else path, text.removeprefix("\ufeff"))
+    return Source(name, text.removeprefix("\ufeff"))
 
 
-def _read_import(name: str, statement: ast.Import, diagnostics: Diagnostics) -> Source | None:
-    path = Path(name)
+def _inside(identity: str, root: str) -> bool:
     try:
-        special = path.exists() and not path.is_file() and not path.is_dir()
-    except (OSError, ValueError):
-        special = False  # `read_source` says what is wrong with it
-    if special:
-        # A pipe or a device could block for ever or never end.
-        diagnostics.error("CEP0001", statement.path.span, f"cannot import `{name}`: not a regular file")
-        return None
-    return read_source(name, diagnostics, statement.path.span)
+        return Path(identity).is_relative_to(root)
+    except ValueError:
+        return False
+
+
+def _outside(statement: ast.Import, root: Path, diagnostics: Diagnostics) -> None:
+    diagnostics.error(
+        "CEP0004",
+        statement.path.span,
+        "this import leaves the project",
+        hint=f"imports stay inside `{root}`; --import-root names another folder",
+    )
 
 
 def _imports(file: ast.File) -> Iterator[ast.Import]:
@@ -142,7 +240,7 @@ def _identity(name: str) -> str:
     try:
         return str(Path(name).resolve())
     except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of symbolic links
-        return name
+        return os.path.abspath(name) if "\0" not in name else name  # noqa: PTH100 - it has no other identity
 
 
 def _imported_name(importer: str, path: str) -> str:
@@ -155,15 +253,13 @@ def _imported_name(importer: str, path: str) -> str:
     return tidy if _identity(tidy) == _identity(joined) else joined
 
 
-def _near_files(path: str) -> str | None:
-    """A hint with the files of the same folder whose names are near, or else the `.cep` files there."""
-    target = Path(path)
+def _near_files(path: str, typed: str) -> str | None:
+    """A hint with the file of the same folder whose name is near, or else the `.cep` files there."""
     try:
-        names = sorted(entry.name for entry in target.parent.iterdir() if entry.is_file())
+        if (near := similar_file(path, typed)) is not None:
+            return near
+        names = sorted(entry.name for entry in Path(path).parent.iterdir() if entry.is_file())
     except (OSError, ValueError):
-        return f"there is no folder `{target.parent}`"
-    near = get_close_matches(target.name, names, n=3, cutoff=0.6)
-    if near:
-        return "did you mean " + " or ".join(f"`{name}`" for name in near) + "?"
+        return None
     patterns = [name for name in names if name.endswith(".cep")][:5]
     return "the folder has " + ", ".join(f"`{name}`" for name in patterns) if patterns else None

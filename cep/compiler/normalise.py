@@ -2,20 +2,23 @@
 
 NOT is pushed to the comparisons, ANDs are split, BETWEEN and the like are gone already. A comparison of times is
 brought to *difference form*, each side over one variable, constants on the right: `l.ts - s1.ts <= 1 HOUR` becomes
-`l.ts <= s1.ts + 1 HOUR`. The order that `SEQ` asks for joins the conditions as `a.ts < b.ts`. A bound on last minus
-first is recognised as the window. What the window or other comparisons imply is dropped: a dropped predicate cannot
-make a query cyclic.
+`l.ts <= s1.ts + 1 HOUR`. The order that `SEQ` asks for joins the conditions as `a.ts < b.ts`
+(`cep.compiler.shared.ties` for streams with `ORDER BY`). A bound on last minus first is recognised as the window, but
+not in a pattern with gaps, whose events have the written one. What the window or other comparisons imply is dropped: a
+dropped predicate cannot make a query cyclic.
 
 Only TIMESTAMP and DURATION arithmetic is moved around: on INT it could change what overflows, on DOUBLE what rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
-from cep.expr import (
+from cep.compiler.shared.differences import Bound, Differences
+from cep.compiler.shared.ties import before
+from cep.ir.body import One, steps
+from cep.ir.expr import (
     COMPARISONS,
     FLIPPED,
     INEQUALITIES,
@@ -29,11 +32,10 @@ from cep.expr import (
     split_shift,
     variables,
 )
-from cep.model import Pattern
-from cep.types import Type
+from cep.ir.model import Pattern
+from cep.ir.types import Type
 
 _TIMES = (Type.TIMESTAMP, Type.DURATION)
-_Weight: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +49,28 @@ class Normal:
 
 def normalise(pattern: Pattern) -> Normal:
     """Bring a checked pattern to normal form. Polynomial in the pattern; the meaning does not change."""
-    written = [part for condition in pattern.conditions for part in conjuncts(_push_not(condition.expr, False))]
+    written = [part for condition in pattern.conditions for part in normal_form(condition.expr)]
     times = {v.name: Col(v.name, v.stream.time, Type.TIMESTAMP) for v in pattern.variables if v.stream.time is not None}
-    order = [Call("<", (times[a], times[b]), Type.BOOLEAN) for a, b in pattern.order]
-    exprs = [e for e in map(_difference_form, [*order, *written]) if not (isinstance(e, Const) and e.value is True)]
-    exprs = list(dict.fromkeys(exprs))
+    named = {v.name: v for v in pattern.variables}
+    order = [part for a, b in pattern.order for part in before(named[a], named[b])]
+    exprs = list(dict.fromkeys([*map(_difference_form, order), *written]))
     window = pattern.window
     # An event without a time never leaves a window: where there is one, none can be recognised.
     timed = tuple(times.values()) if 1 < len(times) == len(pattern.variables) else ()
-    if timed:
+    if timed and not _asks_of_others(pattern):
         window, exprs = _extract_window(exprs, timed, window)
     return Normal(pattern=pattern, conditions=tuple(_drop_implied(exprs, timed, window)), window=window)
+
+
+def _asks_of_others(pattern: Pattern) -> bool:
+    """Whether the window also says which events lie in gaps: a bound between single events is then not a window."""
+    return bool(pattern.gaps) or any(isinstance(step, One) and step.select is not None for step in steps(pattern.body))
+
+
+def normal_form(expr: Expr) -> tuple[Expr, ...]:
+    """The conjuncts of one condition, each in normal form; none of it dropped but TRUE."""
+    parts = map(_difference_form, conjuncts(_push_not(expr, False)))
+    return tuple(part for part in parts if not (isinstance(part, Const) and part.value is True))
 
 
 def _push_not(expr: Expr, negate: bool) -> Expr:
@@ -129,36 +142,21 @@ def _terms(expr: Expr, sign: int = 1) -> list[tuple[int, Expr]] | None:
 # --- bounds on differences -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """`left - right <= limit` (or `<` where strict)."""
-
-    left: Expr
-    right: Expr
-    limit: int
-    strict: bool = False
-
-    @property
-    def weight(self) -> _Weight:
-        """Comparable tightness: a smaller weight is a tighter bound."""
-        return self.limit, -int(self.strict)
-
-
-def _bound(expr: Expr) -> _Bound | None:
+def _bound(expr: Expr) -> Bound | None:
     """Read an inequality between two variables as a bound on a difference; None for anything else."""
     if not (isinstance(expr, Call) and expr.op in INEQUALITIES and _spans_two(expr)):
         return None
     left, right = oriented(expr).args
     (left, a), (right, b) = split_shift(left), split_shift(right)
-    return _Bound(left, right, b - a, expr.op in ("<", ">"))
+    return Bound(left, right, b - a, expr.op in ("<", ">"))
 
 
-def _equality(expr: Expr) -> tuple[_Bound, ...]:
+def _equality(expr: Expr) -> tuple[Bound, ...]:
     """Read an equality between two variables as the two bounds that it stands for; none for anything else."""
     if not (isinstance(expr, Call) and expr.op == "=" and _spans_two(expr)):
         return ()
     (left, a), (right, b) = map(split_shift, expr.args)
-    return _Bound(left, right, b - a), _Bound(right, left, a - b)
+    return Bound(left, right, b - a), Bound(right, left, a - b)
 
 
 def _spans_two(expr: Call) -> bool:
@@ -167,47 +165,40 @@ def _spans_two(expr: Call) -> bool:
     return len(left) == len(right) == 1 and left != right
 
 
-def _from(start: Expr, bounds: Sequence[_Bound]) -> dict[Expr, _Weight]:
-    """The tightest implied `start - x <= weight` for every x (Bellman–Ford; bounds times the longest chain of them)."""
-    best: dict[Expr, _Weight] = {start: (0, 0)}
-    for _ in bounds:
-        changed = False
-        for bound in bounds:
-            if (base := best.get(bound.left)) is None or bound.right == start:
-                continue
-            weight = (base[0] + bound.limit, min(base[1], -int(bound.strict)))
-            if bound.right not in best or weight < best[bound.right]:
-                best[bound.right] = weight
-                changed = True
-        if not changed:
-            break
-    return best
-
-
 def _extract_window(exprs: list[Expr], times: Sequence[Col], window: int | None) -> tuple[int | None, list[Expr]]:
     """Take out every bound on (last event - first event), and tighten the window by it.
 
     First and last are those that the order makes first and last (several where they are at one time); without them
     there is no window here. A strict bound `< d` is the window `d` minus one microsecond.
     """
-    known = [b for b in map(_bound, exprs) if b is not None] + [b for expr in exprs for b in _equality(expr)]
-    below = {time: _from(time, known) for time in times}
-
-    def not_later(a: Col, b: Col) -> bool:
-        weight = below[a].get(b)
-        return weight is not None and weight <= (0, 0)
-
-    firsts = [t for t in times if all(not_later(t, other) for other in times)]
-    lasts = [t for t in times if all(not_later(other, t) for other in times)]
+    bounds = {expr: bound for expr in exprs if (bound := _bound(expr)) is not None}
+    longest = {
+        expr: bound
+        for expr, bound in bounds.items()
+        if bound.left in times and bound.right in times and bound.limit > int(bound.strict)
+    }
+    if not longest:
+        return window, exprs
+    known = [*bounds.values(), *(bound for expr in exprs for bound in _equality(expr))]
+    forwards = Differences(known)
+    backwards = Differences(Bound(bound.right, bound.left, bound.limit, bound.strict) for bound in known)
+    lasts = {time for time in {b.left for b in longest.values()} if _not_before(forwards, time, times)}
+    firsts = {time for time in {b.right for b in longest.values()} if _not_before(backwards, time, times)}
     kept: list[Expr] = []
     for expr in exprs:
-        bound = _bound(expr)
-        if bound is not None and bound.left in lasts and bound.right in firsts and bound.limit > int(bound.strict):
-            limit = bound.limit - int(bound.strict)
+        bound = longest.get(expr)
+        if bound is not None and bound.left in lasts and bound.right in firsts:
+            limit = int(bound.limit) - int(bound.strict)
             window = limit if window is None else min(window, limit)
         else:
             kept.append(expr)
     return window, kept
+
+
+def _not_before(known: Differences, time: Hashable, times: Sequence[Col]) -> bool:
+    """Whether no other time is later (read backwards: earlier) than this one."""
+    reach = known.reach(time)
+    return reach is not None and all(other in reach and reach[other] <= 0 for other in times)
 
 
 def _drop_implied(exprs: list[Expr], times: Sequence[Col], window: int | None) -> list[Expr]:
@@ -216,18 +207,21 @@ def _drop_implied(exprs: list[Expr], times: Sequence[Col], window: int | None) -
     What `SEQ` asks for comes first and is kept longest.
     """
     bounds = {expr: bound for expr in exprs if (bound := _bound(expr)) is not None}
-    given = [bound for expr in exprs for bound in _equality(expr)]
+    known = Differences(bound for expr in exprs for bound in _equality(expr))
     if window is not None:
-        given += [_Bound(a, b, window) for a in times for b in times if a != b]
-    kept = dict(bounds)
+        earliest, latest = ("earliest",), ("latest",)
+        known.add(Bound(latest, earliest, window))
+        for time in times:
+            known.add(Bound(time, latest, 0))
+            known.add(Bound(earliest, time, 0))
+    for bound in bounds.values():
+        known.add(bound)
+    dropped: set[Expr] = set()
     for expr in reversed(exprs):
-        if expr not in kept:
-            continue
-        others = [bound for other, bound in kept.items() if other != expr]
-        weight = _from(bounds[expr].left, [*others, *given]).get(bounds[expr].right)
-        if weight is not None and weight <= bounds[expr].weight:
-            del kept[expr]
-    return [expr for expr in exprs if expr not in bounds or expr in kept]
+        if (bound := bounds.get(expr)) is not None and known.implied(bound):
+            known.remove(bound)
+            dropped.add(expr)
+    return [expr for expr in exprs if expr not in dropped]
 
 
 def oriented(expr: Call) -> Call:

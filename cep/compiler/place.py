@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from cep.compiler.atom_tree import AtomTree
 from cep.compiler.gcq import as_inequality
-from cep.expr import COMPARISONS, Call, Col, Expr, rewrite, variables
-from cep.gcq import GCQ
-from cep.hypergraph import Predicate, TreeNode
+from cep.ir.expr import COMPARISONS, Call, Col, Expr, rewrite, variables
+from cep.ir.gcq import GCQ
+from cep.ir.hypergraph import Predicate, TreeNode
 
 
 def place(gcq: GCQ, tree: TreeNode, atoms: AtomTree) -> tuple[GCQ, TreeNode]:

@@ -8,9 +8,9 @@ guess costs time, never matches.
 
 from __future__ import annotations
 
-from cep.expr import Col, split_shift, variables
-from cep.gcq import GCQ
-from cep.types import Type
+from cep.ir.expr import Col, split_shift, variables
+from cep.ir.gcq import GCQ
+from cep.ir.types import Type
 
 
 def rank(gcq: GCQ) -> dict[str, int]:

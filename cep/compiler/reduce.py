@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from cep.hypergraph import Atom, Predicate, Query, TreeNode
+from cep.ir.hypergraph import Atom, Predicate, Query, TreeNode
 
 Hyperedge: TypeAlias = frozenset[str]
 
@@ -251,7 +251,7 @@ class _Forest:
         taken: list[Step] = []
         while True:
             if choose is None:
-                step = next(self.steps(), None)
+                step = next(self.steps(first=True), None)
             else:
                 applicable = [*self.steps(), *self.partial_steps()]
                 step = choose(applicable) if applicable else None
@@ -276,9 +276,12 @@ class _Forest:
         self.stage_two = True
         return tuple(root.node for root in sorted(self.roots, key=_Root.order))
 
-    def steps(self) -> Iterator[Step]:
-        """Applicable steps, each as large as it can be, in order of preference."""
-        roots = {edge: self.labelled(edge) for edge in self.triplet.edges}
+    def steps(self, *, first: bool = False) -> Iterator[Step]:
+        """Applicable steps, each as large as can be, in order of preference; with `first`, one absorption at most."""
+        roots: dict[Hyperedge, list[_Root]] = {edge: [] for edge in self.triplet.edges}
+        for root in sorted(self.roots, key=_Root.order):
+            if root.node.label in roots:
+                roots[root.node.label].append(root)
         heads = {edge: _head(same) for edge, same in roots.items()}
         atoms = {edge: tuple(root.atom for root in same) for edge, same in roots.items()}
         ordered = sorted(heads, key=lambda edge: heads[edge].order())
@@ -289,10 +292,17 @@ class _Forest:
         for edge in ordered:
             if edge & isolated:
                 yield Iso(edge, edge & isolated, atoms[edge])
-        absorptions = (
-            (edge, into) for edge in ordered for into in ordered if edge != into and self.absorbs(edge, into, joins)
-        )
-        for edge, into in sorted(absorptions, key=lambda pair: _preference(heads[pair[0]], heads[pair[1]])):
+        absorptions = self.absorptions(ordered, joins)
+
+        def preference(pair: tuple[Hyperedge, Hyperedge]) -> tuple[bool, int, int, int, int, str, str]:
+            return _preference(heads[pair[0]], heads[pair[1]])
+
+        if first:
+            best = min(absorptions, key=preference, default=None)
+            wanted = [] if best is None else [best]
+        else:
+            wanted = sorted(absorptions, key=preference)
+        for edge, into in wanted:
             settled = tuple(p.name for p in self.triplet.predicates if p.variables & (edge - into))
             yield Cse(edge, into, settled, atoms[edge], atoms[into])
 
@@ -314,12 +324,19 @@ class _Forest:
         mentioned = frozenset().union(*(p.variables for p in self.triplet.predicates))
         return frozenset(joins), frozenset(once - joins - mentioned)
 
-    def absorbs(self, edge: Hyperedge, into: Hyperedge, joins: frozenset[str]) -> bool:
-        """Whether `edge` is a conditional subset of `into`."""
-        if not edge & joins <= into:
-            return False
-        alone = edge - into
-        return all(p.variables <= alone | into for p in self.triplet.predicates if p.variables & alone)
+    def absorptions(self, ordered: Sequence[Hyperedge], joins: frozenset[str]) -> Iterator[tuple[Hyperedge, Hyperedge]]:
+        """Pairs (edge, into) where the first is a conditional subset of the second."""
+        mentioning: dict[str, list[Predicate]] = {}
+        for predicate in self.triplet.predicates:
+            for variable in predicate.variables:
+                mentioning.setdefault(variable, []).append(predicate)
+        for edge in ordered:
+            shared = edge & joins
+            near = {id(p): p for variable in edge for p in mentioning.get(variable, ())}.values()
+            reaching = [(p.variables & edge, p.variables - edge) for p in near]
+            for into in ordered:
+                if shared <= into and into != edge and all(there <= into or here <= into for here, there in reaching):
+                    yield edge, into
 
     def labelled(self, edge: Hyperedge) -> list[_Root]:
         """The roots with label `edge`, earlier ones first."""

@@ -7,18 +7,25 @@ one name the first counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cep import limits
 from cep.compiler.load import Unit
 from cep.diagnostics import Diagnostics, Label, did_you_mean
-from cep.model import Stream
+from cep.ir import ast
+from cep.ir.model import Stream
+from cep.ir.time_format import problem
+from cep.ir.types import COLUMN_TYPES, MICROS, TimeFormat, Type
 from cep.source import Span
-from cep.syntax import ast
-from cep.types import COLUMN_TYPES, MICROS, Type
 
 MAX_INT = 2**63 - 1
+RESERVED = "_sign"
+"""The column in which a batch says that an event is taken back; see `runtime.intake.batches`."""
 
-HIDING = frozenset({"CEP0001", "CEP0002", "CEP0003", "CEP0101", "CEP0102", "CEP0103", "CEP0107"})
+HIDING = frozenset(
+    {"CEP0001", "CEP0002", "CEP0003", "CEP0004", "CEP0101", "CEP0102", "CEP0103", "CEP0107", "CEP0108", "CEP0110"}
+)
 """Findings after which part of what was written is not in the tree."""
 
 TYPE_SYNONYMS = {
@@ -112,7 +119,14 @@ def _stream(
     name = decl.name.text
     first: dict[str, ast.Name] = {}
     columns: list[tuple[str, Type]] = []
-    for column in decl.columns:
+    if len(decl.columns) > limits.COLUMNS:
+        diagnostics.error(
+            "CEP0430",
+            decl.name.span,
+            f"stream `{name}` has {len(decl.columns):,} attributes",
+            hint=f"a stream has at most {limits.COLUMNS:,}: leave out those that no pattern uses",
+        )
+    for column in decl.columns[: limits.COLUMNS]:
         attr = column.name.text
         type_ = _column_type(column, diagnostics)
         if attr in first:
@@ -125,6 +139,14 @@ def _stream(
             )
             continue
         first[attr] = column.name
+        if attr == RESERVED:
+            diagnostics.error(
+                "CEP0210",
+                column.name.span,
+                f"attribute name `{attr}` is reserved",
+                hint="it tells insertions from corrections: give the attribute another name",
+            )
+            continue
         if type_ is None:
             untyped.add((name, attr))
         else:
@@ -133,7 +155,95 @@ def _stream(
     if decl.timestamp_by is not None and time is None:
         timeless.add(name)
     watermark = duration_micros(decl.watermark, diagnostics) if decl.watermark is not None else 0
-    return Stream(name=name, columns=tuple(columns), time=time, watermark=watermark or 0)
+    ahead = duration_micros(decl.max_ahead, diagnostics) if decl.max_ahead is not None else None
+    idle = duration_micros(decl.idle_after, diagnostics) if decl.idle_after is not None else None
+    _need_event_time(decl, diagnostics)
+    return Stream(
+        name=name,
+        columns=tuple(columns),
+        time=time,
+        watermark=watermark or 0,
+        max_ahead=ahead,
+        order=_order(decl, dict(columns), time, untyped, diagnostics),
+        formats=tuple(_formats(decl, dict(columns), diagnostics)),
+        idle_after=idle,
+    )
+
+
+def _need_event_time(decl: ast.StreamDecl, diagnostics: Diagnostics) -> None:
+    """CEP0420: what is said of the event time of a stream that has none."""
+    clauses = (("IDLE AFTER", decl.idle_after), ("MAX AHEAD", decl.max_ahead), ("ORDER BY", decl.order_by))
+    for clause, node in clauses:
+        if node is not None and decl.timestamp_by is None:
+            candidates = [column.name.text for column in decl.columns if column.type.text.upper() == "TIMESTAMP"]
+            diagnostics.error(
+                "CEP0420",
+                node.span,
+                f"{clause} needs an event time, and stream `{decl.name.text}` has none",
+                hint=f"add `TIMESTAMP BY {candidates[0]}` before it" if candidates else "add `TIMESTAMP BY` before it",
+            )
+
+
+def _order(
+    decl: ast.StreamDecl,
+    columns: dict[str, Type],
+    time: str | None,
+    untyped: set[tuple[str, str]],
+    diagnostics: Diagnostics,
+) -> str | None:
+    """The attribute that orders events of one moment."""
+    if decl.order_by is None:
+        return None
+    stream, attr, span = decl.name.text, decl.order_by.text, decl.order_by.span
+    if (stream, attr) in untyped:
+        return None
+    if attr not in columns:
+        diagnostics.error(
+            "CEP0203",
+            span,
+            f"unknown attribute `{attr}` on stream `{stream}`",
+            hint=did_you_mean(attr, columns),
+            notes=[f"{stream} has " + ", ".join(columns)] if columns else [],
+        )
+        return None
+    if attr == time or columns[attr] is Type.BOOLEAN:
+        what = "is the event time" if attr == time else f"is {columns[attr]}"
+        diagnostics.error(
+            "CEP0313",
+            span,
+            f"ORDER BY `{attr}` orders nothing: it {what}",
+            hint="name an attribute that rises from event to event at one moment, such as a sequence number",
+        )
+        return None
+    return attr if time is not None else None
+
+
+def _formats(
+    decl: ast.StreamDecl, columns: dict[str, Type], diagnostics: Diagnostics
+) -> Iterator[tuple[str, TimeFormat]]:
+    """How the TIMESTAMP attributes are written, where the declaration says it."""
+    for column in decl.columns:
+        written, type_ = column.format, columns.get(column.name.text)
+        if written is None or type_ is None:
+            continue
+        if type_ is not Type.TIMESTAMP:
+            diagnostics.error(
+                "CEP0311",
+                written.span,
+                f"a format says how a TIMESTAMP is written, and `{column.name.text}` is {type_}",
+                hint=f"declare `{column.name.text} TIMESTAMP`, or leave the format out",
+            )
+        elif isinstance(written, ast.EpochFormat):
+            yield column.name.text, TimeFormat("epoch", written.unit)
+        elif (wrong := problem(written.text.value)) is not None:
+            diagnostics.error(
+                "CEP0312",
+                written.text.span,
+                f"this format does not name a moment: {wrong}",
+                hint="directives are those of strptime, e.g. FORMAT '%Y-%m-%d %H:%M:%S'",
+            )
+        else:
+            yield column.name.text, TimeFormat("text", written.text.value)
 
 
 def _column_type(column: ast.ColumnDecl, diagnostics: Diagnostics) -> Type | None:

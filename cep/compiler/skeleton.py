@@ -8,8 +8,10 @@ cover is looked up or checked as soon as its atoms are bound.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from itertools import combinations
 
-from cep.hypergraph import Query
+from cep.ir.hypergraph import Query
 
 
 def skeleton(query: Query, rank: Mapping[str, int]) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -19,15 +21,18 @@ def skeleton(query: Query, rank: Mapping[str, int]) -> tuple[str, tuple[tuple[st
     bound = [root]
     edges: list[tuple[str, str]] = []
 
+    mentioned: dict[frozenset[str], int] = {}
+    for predicate in query.predicates:
+        touched = [name for name, own in atoms.items() if predicate.variables & own]
+        for one, other in combinations(touched, 2):
+            if predicate.variables <= atoms[one] | atoms[other]:
+                pair = frozenset((one, other))
+                mentioned[pair] = mentioned.get(pair, 0) + 1
+
+    @cache
     def strength(parent: str, child: str) -> tuple[int, int, int, int]:
         shared = len(atoms[parent] & atoms[child])
-        both = atoms[parent] | atoms[child]
-        predicates = sum(
-            1
-            for p in query.predicates
-            if p.variables <= both and p.variables & atoms[parent] and p.variables & atoms[child]
-        )
-        return shared, predicates, rank[child], rank[parent]
+        return shared, mentioned.get(frozenset((parent, child)), 0), rank[child], rank[parent]
 
     while len(bound) < len(atoms):
         candidates = [(p, c) for p in bound for c in atoms if c not in bound]

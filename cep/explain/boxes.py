@@ -10,24 +10,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cep.explain import words
+from cep.explain import gaps, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cep.hypergraph import TreeNode
-    from cep.plan import Plan
+    from cep.ir.hypergraph import TreeNode
+    from cep.ir.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """A node: `title` names it, `details` say what it stores, `edge` what holds between it and its parent."""
+    """A node: `title` names it, `details` say what it stores, `edge` what holds between it and its parent.
+
+    A `gap` stands below the leaf that it is asked of; it is no part of the tree and binds nothing.
+    """
 
     title: str
     details: tuple[str, ...] = ()
     edge: tuple[str, ...] = ()
     leaf: bool = False
     connex: bool = False
+    gap: bool = False
     children: tuple[Box, ...] = ()
 
 
@@ -52,6 +56,7 @@ def _from_tree(plan: Plan, node: TreeNode) -> Box:
     children = tuple(_from_tree(plan, child) for child in node.children)
     if node.atom is not None:
         title, details = _leaf(plan, node.atom)
+        children = (*children, *_gaps(plan, (node.atom,)))
     else:
         title, details = "{" + ", ".join(sorted(node.label)) + "}", ()
     return Box(
@@ -95,7 +100,8 @@ def _from_edges(plan: Plan) -> Box:
         else:
             title = "bag of " + ", ".join(group)
             details = (*(f"{name} {' '.join(lines)}" for name, lines in parts), *inner)
-        return Box(title=title, details=details, edge=edge, leaf=not children, children=tuple(children))
+        leaf = not children
+        return Box(title=title, details=details, edge=edge, leaf=leaf, children=(*children, *_gaps(plan, group)))
 
     return box(group_of[plan.root], ())
 
@@ -105,4 +111,17 @@ def _leaf(plan: Plan, var: str) -> tuple[str, tuple[str, ...]]:
     details = [f"keeps {words.keeps(leaf)}"]
     if shown := words.visible_filter(leaf):
         details.append(f"if {words.conditions(shown)}")
+    if leaf.once is not None:
+        details.append("the last of its moment" + (f" and {', '.join(leaf.once)}" if leaf.once else ""))
+    if asked := words.visible(leaf.having):
+        details.append(f"stays if {words.conditions(tuple(map(gaps.shown, asked)))}")
+    if (until := gaps.waits(leaf)) is not None:
+        details.append(f"waits {until}")
     return f"{leaf.var}: {leaf.stream}", tuple(details)
+
+
+def _gaps(plan: Plan, variables: tuple[str, ...]) -> Iterator[Box]:
+    """The gaps that are asked of some variables."""
+    for gap in gaps.gaps(plan):
+        if gap.below in variables:
+            yield Box(title=gap.title, details=gaps.details(gap), gap=True)

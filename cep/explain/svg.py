@@ -19,7 +19,7 @@ from cep.explain.boxes import Box, boxes, walk
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cep.plan import Plan
+    from cep.ir.plan import Plan
 
 CELL = 7.3
 LINE = 17
@@ -33,7 +33,7 @@ LONGEST = 44
 STYLE = """
   .back { fill: #ffffff } .box { fill: #f6f8fa; stroke: #8c959f }
   .leaf { fill: #ddf4ff; stroke: #0969da } .connex { stroke-width: 3 }
-  .edge { stroke: #8c959f; fill: none } .label { fill: #ffffff }
+  .edge { stroke: #8c959f; fill: none } .label { fill: #ffffff } .dashed { stroke-dasharray: 5 4 }
   text { fill: #1f2328; font: 12px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre }
   .title { font-size: 17px; font-weight: bold } .name { font-weight: bold } .quiet { fill: #59636e }
   @media (prefers-color-scheme: dark) {
@@ -46,7 +46,7 @@ STYLE = """
 
 def render(plans: Sequence[Plan]) -> str:
     """One SVG document."""
-    panels = [_Panel(plan) for plan in plans]
+    panels = [_Panel(title, plan) for title, plan in words.pictures(plans)]
     width = max((panel.width for panel in panels), default=0) + 2 * MARGIN
     body: list[str] = []
     top: float = MARGIN
@@ -87,10 +87,9 @@ class _Placed:
 class _Panel:
     """The picture of one plan: a heading, the tree, a legend and the cost."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, title: str, plan: Plan) -> None:
+        self.title = title
         self.root = _place(boxes(plan))
-        costs = plan.guarantees
         facts = (words.classes(plan.verdict), words.window(plan), words.partition(plan))
         self.head = [
             line
@@ -99,20 +98,22 @@ class _Panel:
         ]
         self.foot = [
             line
-            for name, text in (("update", costs.update), ("delay", costs.delay), ("space", costs.space))
+            for name, text in words.costs(plan.guarantees)
             for line in _wrap(f"{name}: {text}", READABLE, indent=" " * (len(name) + 2))
         ]
         if any(box.connex for box in walk(self.root.box)):
             self.foot.insert(0, "thick frame: in the connex set, which holds what is returned")
+        if any(box.gap for box in walk(self.root.box)):
+            self.foot.insert(0, "dashed: a gap, asked about and never bound")
         self.depths = _depths(self.root)
         self.tree_height = sum(self.depths) + sum(_gaps(self.root))
-        texts = [plan.pattern * 2, *self.head, *self.foot]
+        texts = [title * 2, *self.head, *self.foot]
         self.width = max(self.root.span, *(cell_len(text) * CELL for text in texts))
         self.height = 30 + LINE * len(self.head) + GAP + self.tree_height + GAP + LINE * len(self.foot)
 
     def draw(self, left: float, middle: float, top: float) -> Iterator[str]:
         y = top + 18
-        yield f'<text class="title" x="{_n(left)}" y="{_n(y)}">{_text(self.plan.pattern)}</text>'
+        yield f'<text class="title" x="{_n(left)}" y="{_n(y)}">{_text(self.title)}</text>'
         y += 6
         for line in self.head:
             y += LINE
@@ -194,7 +195,8 @@ def _draw_edge(
         return
     x, y = parent
     bend = top - gap + GAP / 2
-    yield f'<path class="edge" d="M{_n(x)} {_n(y)} V{_n(bend)} H{_n(middle)} V{_n(top)}"/>'
+    style = "edge dashed" if item.box.gap else "edge"
+    yield f'<path class="{style}" d="M{_n(x)} {_n(y)} V{_n(bend)} H{_n(middle)} V{_n(top)}"/>'
     if not item.edge:
         return
     width = max(cell_len(line) for line in item.edge) * CELL + PADDING
@@ -208,11 +210,12 @@ def _draw_edge(
 
 
 def _draw_box(item: _Placed, middle: float, top: float) -> Iterator[str]:
-    style = " ".join(["box", *(["leaf"] if item.box.leaf else []), *(["connex"] if item.box.connex else [])])
+    kinds = {"leaf": item.box.leaf, "connex": item.box.connex, "dashed": item.box.gap}
+    style = " ".join(["box", *(name for name, has in kinds.items() if has)])
     left = middle - item.width / 2
     yield (
         f'<rect class="{style}" x="{_n(left)}" y="{_n(top)}" width="{_n(item.width)}" height="{_n(item.height)}" '
-        f'rx="{4 if item.box.leaf else 14}"/>'
+        f'rx="{4 if item.box.leaf or item.box.gap else 14}"/>'
     )
     for number, line in enumerate(item.lines):
         name = ' class="name"' if number == 0 else ""

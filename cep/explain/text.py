@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from cep.explain import words
+from cep.explain import gaps, words
 from cep.explain.boxes import Box, boxes, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cep.plan import Plan, Trigger
+    from cep.ir.plan import Plan, Trigger
 
 WIDTH = 100
 _MARK = "\N{BLACK CIRCLE}"
@@ -35,13 +35,18 @@ def page(plan: Plan) -> Iterator[str]:
         ("returns", words.output(plan)),
         ("runtime", plan.runtime),
     ]
+    if plan.branches:
+        facts.append(("alternatives", words.alternatives(plan)))
     yield from _table(facts)
-    root = boxes(plan)
     yield ""
-    connex = any(box.connex for box in walk(root))
-    yield "Join tree" + (f"   ({_MARK} connex set: together these hold what is returned)" if connex else "")
-    yield from _tree(root, "  ", "  ")
-    yield ""
+    for part in plan.parts:
+        root = boxes(part)
+        connex = any(box.connex for box in walk(root))
+        legend = [f"{_MARK} connex set: together these hold what is returned"] if connex else []
+        legend += ["╌╌ a gap: asked about, never bound"] if any(box.gap for box in walk(root)) else []
+        yield _headed("Join tree", part, plan) + (f"   ({'; '.join(legend)})" if legend else "")
+        yield from _tree(root, "  ", "  ")
+        yield ""
     yield "Indexes"
     yield from _table(
         (f"{number} on {item.var}", f"{words.index(plan, item)}; {_used(words.users(plan, number))}")
@@ -50,13 +55,14 @@ def page(plan: Plan) -> Iterator[str]:
     if not plan.indexes:
         yield "  none needed"
     yield ""
-    yield "When an event arrives"
-    for trigger in plan.triggers:
-        yield from _trigger(plan, trigger)
-    yield ""
+    for part in plan.parts:
+        yield _headed("When an event arrives", part, plan)
+        for trigger in part.triggers:
+            yield from _trigger(part, trigger)
+        yield ""
     yield "Cost"
     costs = plan.guarantees
-    yield from _table([("update", costs.update), ("delay", costs.delay), ("space", costs.space)])
+    yield from _table(words.costs(costs))
     if plan.notes:
         yield ""
         yield "Notes"
@@ -64,13 +70,19 @@ def page(plan: Plan) -> Iterator[str]:
             yield from _wrapped(note, "  - ", "    ")
 
 
+def _headed(heading: str, part: Plan, plan: Plan) -> str:
+    return f"{heading}, alternative {part.branch + 1}" if plan.branches else heading
+
+
 def _used(variables: tuple[str, ...]) -> str:
     return f"used by a new {' or '.join(variables)}" if variables else "not used by any trigger"
 
 
 def _trigger(plan: Plan, trigger: Trigger) -> Iterator[str]:
-    yield f"  a new {trigger.var}"
-    for number, step in enumerate(trigger.steps, start=1):
+    leaf = plan.leaf(trigger.var)
+    until = gaps.waits(leaf)
+    yield from _wrapped(f"a new {trigger.var}" + (f", which waits {until}" if until is not None else ""), "  ", "    ")
+    for number, step in enumerate((*leaf.asks, *trigger.steps), start=1):
         parts = [f"{words.lookup(plan, step)} (index {step.index})", *words.extras(step)]
         yield from _wrapped("; ".join(parts), f"    {number}. ", "       ")
     if trigger.alternatives:
@@ -89,7 +101,8 @@ def _tree(box: Box, first: str, rest: str) -> Iterator[str]:
         last = number == len(box.children) - 1
         if child.edge:
             yield from _wrapped(", ".join(child.edge), f"{rest}│ [", f"{rest}│  ", end="]")
-        yield from _tree(child, rest + ("└── " if last else "├── "), rest + ("    " if last else "│   "))
+        line = "╌╌ " if child.gap else "── "
+        yield from _tree(child, rest + ("└" if last else "├") + line, rest + ("    " if last else "│   "))
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -25,10 +25,10 @@ class Analysis:
     comments: tuple[Word, ...]
 
 
-def analyse(source: Source, texts: Mapping[str, str]) -> Analysis:
+def analyse(source: Source, texts: Mapping[str, str], import_root: str | None = None) -> Analysis:
     """Compile a file, taking imported files from `texts` (by absolute path) where they are open in the editor."""
     diagnostics = Diagnostics()
-    unit = load(source, diagnostics, texts)
+    unit = load(source, diagnostics, texts, import_root)
     result = compile_unit(unit, diagnostics)
     found, comments = words(source)
     return Analysis(

@@ -10,18 +10,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cep.compiler.functions import FUNCTIONS
-from cep.expr import duration_text
+from cep.compiler.shared.functions import EVERY_FUNCTION
+from cep.ir.expr import duration_text
+from cep.ir.model import Stream
+from cep.ir.types import Type
 from cep.lsp.analysis import Analysis
-from cep.lsp.keywords import KEYWORD_HELP, TYPE_HELP
+from cep.lsp.keywords import BODY_HELP, KEYWORD_HELP, TYPE_HELP
 from cep.lsp.things import clause_of
 from cep.lsp.words import NAMES, UNITS, Statement, Word, statement_at
-from cep.model import Stream
 from cep.syntax._generated.CepLexer import CepLexer as L
 from cep.syntax.unparse import unparse_name
-from cep.types import Type
 
 _UNITS = ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")
+_EPOCH_UNITS = ("SECONDS", "MILLISECONDS", "MICROSECONDS", "NANOSECONDS")
+_SECOND_WORDS = {L.ORDER: "BY", L.MAX: "AHEAD", L.IDLE: "AFTER"}
 _CLAUSES = {
     L.WHERE: "WHERE",
     L.PARTITION: "PARTITION BY",
@@ -97,11 +99,17 @@ def _in_stream(analysis: Analysis, statement: Statement, before: Sequence[Word])
     if depth > 0:
         if last not in (L.LPAREN, L.COMMA) and before[-1].is_word and before[-2].kind in (L.LPAREN, L.COMMA):
             yield from (Offer(name, Sort.TYPE, help=text) for name, text in TYPE_HELP.items())
+        elif last == L.EPOCH:
+            yield from _keywords(_EPOCH_UNITS)
+        elif last == L.TIMESTAMP and before[-3].kind in (L.LPAREN, L.COMMA):
+            yield from _keywords(("EPOCH", "FORMAT"))
     elif last == L.BY and title is not None and title.name in analysis.scope.streams:
         stream = analysis.scope.streams[title.name]
-        yield from _attributes([stream], only=Type.TIMESTAMP)
-    elif last != L.BY and any(word.kind == L.RPAREN for word in before) and last != L.WATERMARK:
-        yield from _keywords(("TIMESTAMP BY", "WATERMARK"))
+        yield from _attributes([stream], only=None if before[-2].kind == L.ORDER else Type.TIMESTAMP)
+    elif last in _SECOND_WORDS and before[-2].kind != L.BY:
+        yield from _keywords((_SECOND_WORDS[last],))
+    elif any(word.kind == L.RPAREN for word in before) and last not in (L.BY, L.WATERMARK, L.AHEAD, L.AFTER):
+        yield from _keywords(("TIMESTAMP BY", "WATERMARK", "IDLE AFTER", "MAX AHEAD", "ORDER BY"))
 
 
 # --- patterns ------------------------------------------------------------------------------------------------------
@@ -113,13 +121,12 @@ def _in_pattern(analysis: Analysis, statement: Statement, before: Sequence[Word]
         yield from _in_body(analysis, before)
         return
     known = analysis.scope.streams
-    variables = {var: known.get(stream) for var, stream in statement.variables.items()}
+    variables = {var: [known[name] for name in names if name in known] for var, names in statement.variables.items()}
     last = before[-1].kind
     if last == L.DOT:
-        stream = variables.get(before[-2].name)
-        yield from _attributes([stream] if stream is not None else [])
+        yield from _attributes(variables.get(before[-2].name, []))
     elif clause == L.PARTITION:
-        yield from _partition(before, [stream for stream in variables.values() if stream is not None])
+        yield from _partition(before, [stream for streams in variables.values() for stream in streams])
     elif clause in (L.WITHIN, L.UNBOUNDED):
         if last != L.WITHIN:
             yield from _next_clauses(before)
@@ -137,10 +144,15 @@ def _in_pattern(analysis: Analysis, statement: Statement, before: Sequence[Word]
     else:
         if last == L.RETURN:
             yield from _keywords(("DISTINCT",))
-        for var, stream in variables.items():
-            yield Offer(var, Sort.VARIABLE, stream.name if stream is not None else "", insert=unparse_name(var))
-        for function in FUNCTIONS.values():
-            yield Offer(function.name, Sort.FUNCTION, function.usage, f"takes {function.accepts_text}")
+        whats = {step.var.name: step.what.replace("`", "") for step in reversed(statement.steps)}
+        for var in variables:
+            yield Offer(var, Sort.VARIABLE, whats[var], insert=unparse_name(var))
+        if last == L.LPAREN and before[-2].name.upper() == "COUNT":
+            yield from _keywords(("DISTINCT",))
+        for function in EVERY_FUNCTION.values():
+            yield Offer(
+                function.name, Sort.FUNCTION, function.usage, function.about or f"takes {function.accepts_text}"
+            )
         yield from _keywords(_VALUES)
 
 
@@ -152,7 +164,8 @@ def _in_body(analysis: Analysis, before: Sequence[Word]) -> Iterator[Offer]:
         for stream in analysis.scope.streams.values():
             columns = ", ".join(f"{name} {type_}" for name, type_ in stream.columns)
             yield Offer(stream.name, Sort.STREAM, columns, insert=unparse_name(stream.name))
-        yield from _keywords(("SEQ", "AND"))
+        yield from _keywords(("SEQ", "AND", "OR", "NOT"))
+        yield from (Offer(name, Sort.KEYWORD, help=text) for name, text in BODY_HELP.items())
     elif _depth(body) == 0 and (body[-1].kind == L.RPAREN or len(body) > 1):
         yield from _next_clauses(before)
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from cep.ir import ast
 from cep.lsp.analysis import Analysis
 from cep.lsp.things import Kind, Thing, thing_at
 from cep.source import Source, Span
-from cep.syntax import ast
 
 
 def define(analysis: Analysis, offset: int) -> tuple[Span, ...]:
-    """The places where what stands at an offset was declared; several for an attribute of several streams."""
+    """The places where what stands at an offset was declared.
+
+    There are several for an attribute of several streams, and for a name that alternatives share.
+    """
     thing = thing_at(analysis, offset)
     if thing is None:
         return ()
@@ -21,8 +24,8 @@ def define(analysis: Analysis, offset: int) -> tuple[Span, ...]:
     if thing.kind is Kind.ATTRIBUTE:
         return _attributes(analysis, thing)
     if thing.kind is Kind.VARIABLE:
-        first = next(var for _, var in thing.statement.steps if var.name == thing.variable)
-        return (analysis.source.span(first.start, first.end),)
+        bound = [step.var for step in thing.statement.steps if step.var.name == thing.variable]
+        return tuple(analysis.source.span(var.start, var.end) for var in bound)
     if thing.kind is Kind.IMPORT:
         return _file(analysis, thing)
     if thing.kind is Kind.PATTERN:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from cep.compiler.functions import AGGREGATES, FUNCTIONS
+from cep.compiler.shared.functions import EVERY_FUNCTION
 from cep.explain.words import classes, meaning, partition, window
-from cep.expr import duration_text
+from cep.ir.expr import duration_text
+from cep.ir.model import Stream
+from cep.ir.plan import Plan
+from cep.ir.types import COLUMN_TYPES
 from cep.lsp.analysis import Analysis
-from cep.lsp.keywords import KEYWORD_HELP, TYPE_HELP
+from cep.lsp.keywords import BODY_HELP, KEYWORD_HELP, TYPE_HELP
 from cep.lsp.things import Kind, Thing, thing_at
-from cep.model import Stream
-from cep.plan import Plan
 from cep.syntax.unparse import unparse_name
 
 
@@ -28,9 +29,12 @@ def _stream(analysis: Analysis, thing: Thing) -> str | None:
 
 
 def _variable(analysis: Analysis, thing: Thing) -> str | None:
-    stream = analysis.scope.streams.get(thing.streams[0])
-    head = f"**{thing.variable}**: one event of `{thing.streams[0]}`"
-    return head + ("\n\n" + _code(declaration(stream)) if stream is not None else "\n\nThere is no such stream.")
+    whats = [step.what for step in thing.statement.steps if step.var.name == thing.variable]
+    lines = [f"**{thing.variable}**: " + ", or ".join(dict.fromkeys(whats))]
+    for name in thing.streams:
+        stream = analysis.scope.streams.get(name)
+        lines.append(_code(declaration(stream)) if stream is not None else f"There is no stream `{name}`.")
+    return "\n\n".join(lines)
 
 
 def _attribute(analysis: Analysis, thing: Thing) -> str | None:
@@ -61,18 +65,21 @@ def about_plan(plan: Plan) -> str:
         ("update", plan.guarantees.update),
         ("delay", plan.guarantees.delay),
         ("space", plan.guarantees.space),
+        ("emission", plan.guarantees.emission),
     ]
     table = "\n".join(f"| {name} | {_cell(text)} |" for name, text in rows)
     return f"**{plan.pattern}**\n\n| | |\n|---|---|\n{table}"
 
 
 def _function(_analysis: Analysis, thing: Thing) -> str | None:
-    name = thing.word.name.upper()
-    if name not in FUNCTIONS:
-        instead = AGGREGATES[name]
-        return f"`{name}` is an aggregate: a match has none." + (f" Did you mean `{instead}`?" if instead else "")
-    function = FUNCTIONS[name]
+    function = EVERY_FUNCTION[thing.word.name.upper()]
+    if not function.accepts:
+        return _code(function.usage) + f"\n\n{function.about}."
     result = function.result.value if function.result is not None else "the common type of the arguments"
+    if function.about:
+        of = "any value" if function.accepts >= set(COLUMN_TYPES) else function.accepts_text
+        gives = function.result.value if function.result is not None else "the same type"
+        return _code(function.usage) + f"\n\n{function.about}. Of {of}; gives {gives}."
     return _code(function.usage) + f"\n\n{function.arity_text}: {function.accepts_text}. Gives {result}."
 
 
@@ -81,7 +88,9 @@ def _type(_analysis: Analysis, thing: Thing) -> str | None:
 
 
 def _keyword(_analysis: Analysis, thing: Thing) -> str | None:
-    return KEYWORD_HELP.get(thing.word.text.upper())
+    word = thing.word.text.upper()
+    in_body = thing.word in thing.statement.body
+    return (BODY_HELP.get(word) if in_body else None) or KEYWORD_HELP.get(word)
 
 
 def _import(analysis: Analysis, _thing: Thing) -> str | None:
@@ -105,11 +114,15 @@ def declaration(stream: Stream) -> str:
     """A stream as its declaration reads in the standard layout."""
     names = [unparse_name(name) for name, _ in stream.columns]
     wide = max(map(len, names), default=0)
-    types = [type_ for _, type_ in stream.columns]
+    formats = dict(stream.formats)
+    types = [f"{type_} {formats[name]}" if name in formats else str(type_) for name, type_ in stream.columns]
     columns = ",\n".join(f"  {name:<{wide}} {type_}" for name, type_ in zip(names, types, strict=True))
     time = f" TIMESTAMP BY {unparse_name(stream.time)}" if stream.time is not None else ""
     late = f" WATERMARK {duration_text(stream.watermark)}" if stream.watermark else ""
-    return f"STREAM {unparse_name(stream.name)} (\n{columns}\n){time}{late};"
+    idle = f" IDLE AFTER {duration_text(stream.idle_after)}" if stream.idle_after is not None else ""
+    ahead = f" MAX AHEAD {duration_text(stream.max_ahead)}" if stream.max_ahead is not None else ""
+    order = f" ORDER BY {unparse_name(stream.order)}" if stream.order is not None else ""
+    return f"STREAM {unparse_name(stream.name)} (\n{columns}\n){time}{late}{idle}{ahead}{order};"
 
 
 def _where(analysis: Analysis, name: str) -> str:

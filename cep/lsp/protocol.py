@@ -14,10 +14,11 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from cep.diagnostics import Diagnostic, Severity
+from cep.ir import ast
 from cep.lsp.analysis import Analysis
 from cep.lsp.complete import Offer, Sort
 from cep.source import Span
-from cep.syntax import ast
+from cep.syntax.unparse import unparse_body, unparse_name
 
 _LINE_END = re.compile("\r\n|\n|\r")
 _UNUSED = frozenset({"CEP0212", "CEP0213"})
@@ -122,20 +123,24 @@ def _symbol(statement: ast.Statement, places: Places) -> Iterator[types.Document
         yield _named(statement.name, statement.span, types.SymbolKind.Struct, "stream", places, columns)
     elif isinstance(statement, ast.PatternDecl):
         steps = [
-            _named(step.var, step.span, types.SymbolKind.Variable, step.stream.text, places)
-            for step in _steps(statement.body)
+            _named(step.var, step.span, types.SymbolKind.Variable, detail, places)
+            for step, detail in _steps(statement.body, "")
         ]
         yield _named(statement.name, statement.span, types.SymbolKind.Event, "pattern", places, steps)
 
 
-def _steps(body: ast.Body) -> Iterator[ast.Step | ast.Repeat]:
-    if isinstance(body, (ast.Step, ast.Repeat)):
-        yield body
-    elif isinstance(body, (ast.Seq, ast.And, ast.Or)):
-        for item in body.items:
-            yield from _steps(item)
+def _steps(body: ast.Body, operator: str) -> Iterator[tuple[ast.Step | ast.Repeat | ast.Optional, str]]:
+    """The variables of a body, each with its stream, quantifier and operator: `NOT Login`, `RUN Login{2,}`."""
+    if isinstance(body, (ast.Step, ast.Repeat, ast.Optional)):
+        written = unparse_body(body).removesuffix(f" {unparse_name(body.var)}")
+        yield body, f"{operator} {written}".strip()
     elif isinstance(body, ast.Not):
-        yield from _steps(body.item)
+        yield from _steps(body.item, "NOT")
+    else:
+        assert isinstance(body, (ast.Seq, ast.And, ast.Or, ast.Selected))
+        inner = body.op if isinstance(body, ast.Selected) else operator if isinstance(body, ast.Or) else ""
+        for item in body.items:
+            yield from _steps(item, inner)
 
 
 def _named(

@@ -20,6 +20,7 @@ from typing import Any
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -30,6 +31,7 @@ from cep.lsp.complete import complete
 from cep.lsp.define import define
 from cep.lsp.hover import hover
 from cep.lsp.protocol import Places, completion_item, diagnostic, narrow, symbols
+from cep.lsp.rename import CannotRenameError, renamable, rename
 from cep.source import Source
 from cep.syntax.fmt import fmt
 
@@ -45,6 +47,7 @@ class _State:
     """`findings` holds, for each open document, what its analysis found in each file, itself included."""
 
     analyses: dict[str, tuple[int | None, Analysis | None]] = field(default_factory=dict)
+    import_root: str | None = None
     findings: dict[str, dict[str, list[types.Diagnostic]]] = field(default_factory=dict)
 
 
@@ -78,7 +81,7 @@ class Server(LanguageServer):
             if (path := _path(uri)) is not None
         }
         try:
-            return analyse(Source(_name(document.uri), document.source), texts)
+            return analyse(Source(_name(document.uri), document.source), texts, self.state.import_root)
         except Exception:  # whatever the bug, the session must outlive it
             _log.exception("cannot analyse %s", document.uri)
             return None
@@ -207,6 +210,8 @@ def make_server() -> Server:
     server.feature(types.TEXT_DOCUMENT_DEFINITION)(_definition)
     server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(_symbols)
     server.feature(types.TEXT_DOCUMENT_FORMATTING)(_formatting)
+    server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)(_prepare_rename)
+    server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(_rename)
     offers = types.CompletionOptions(trigger_characters=[".", "(", ","])
     server.feature(types.TEXT_DOCUMENT_COMPLETION, offers)(_completion)
     fixes = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
@@ -214,12 +219,14 @@ def make_server() -> Server:
     return server
 
 
-def serve() -> None:
+def serve(import_root: str | None = None) -> None:
     """Serve stdin and stdout until the client leaves, or is gone."""
+    server = make_server()
+    server.state.import_root = import_root
     # The protocol gets a stdout of its own: pygls closes it, and nothing that is printed elsewhere may get into it.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        make_server().start_io(sys.stdin.buffer, out)
+        server.start_io(sys.stdin.buffer, out)
 
 
 # --- notifications ---
@@ -308,6 +315,29 @@ def _formatting(server: Server, params: types.DocumentFormattingParams) -> list[
     if diagnostics.has_errors or text == document.source:
         return None
     return [types.TextEdit(range=server.places(document.source).whole(), new_text=text)]
+
+
+def _prepare_rename(server: Server, params: types.PrepareRenameParams) -> types.Range | None:
+    analysis = server.analysis(params.text_document.uri)
+    if analysis is None:
+        return None
+    places = server.places(analysis.source.text)
+    thing = renamable(analysis, places.offset(params.position))
+    return None if thing is None else places.range(thing.word.start, thing.word.end)
+
+
+def _rename(server: Server, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    uri = params.text_document.uri
+    analysis = server.analysis(uri)
+    if analysis is None:
+        return None
+    places = server.places(analysis.source.text)
+    try:
+        spans, text = rename(analysis, places.offset(params.position), params.new_name)
+    except CannotRenameError as error:
+        raise JsonRpcInvalidParams(message=str(error)) from error
+    edits = [types.TextEdit(range=places.range(span.start, span.end), new_text=text) for span in spans]
+    return types.WorkspaceEdit(changes={uri: edits})
 
 
 def _code_actions(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cep.compiler.functions import AGGREGATES, FUNCTIONS
+from cep.compiler.shared.functions import EVERY_FUNCTION
+from cep.ir.types import COLUMN_TYPES
 from cep.lsp.analysis import Analysis
+from cep.lsp.keywords import BODY_HELP
 from cep.lsp.words import CLAUSES, KEYWORDS, NAMES, Statement, Word, statement_at
 from cep.syntax._generated.CepLexer import CepLexer as L
-from cep.types import COLUMN_TYPES
 
 
 class Kind(Enum):
@@ -84,23 +85,26 @@ def _in_pattern(word: Word, statement: Statement, at: int) -> Thing | None:
     if at == 1:
         return Thing(Kind.PATTERN, word, statement)
     variables = statement.variables
-    for stream, var in statement.steps:
-        if word == stream:
-            return Thing(Kind.STREAM, word, statement, (stream.name,))
-        if word == var:
-            return Thing(Kind.VARIABLE, word, statement, (stream.name,), var.name)
+    for step in statement.steps:
+        if word == step.stream:
+            return Thing(Kind.STREAM, word, statement, (step.stream.name,))
+        if word == step.var:
+            return Thing(Kind.VARIABLE, word, statement, variables[step.var.name], step.var.name)
     before = statement.words[at - 1].kind
     following = statement.words[at + 1].kind if at + 1 < len(statement.words) else None
     if before == L.DOT:
         owner = statement.words[at - 2].name if at >= 2 else ""
-        streams = (variables[owner],) if owner in variables else ()
-        return Thing(Kind.ATTRIBUTE, word, statement, streams, owner)
-    if following == L.DOT and word.name in variables:
-        return Thing(Kind.VARIABLE, word, statement, (variables[word.name],), word.name)
-    if following == L.LPAREN and word.name.upper() in {*FUNCTIONS, *AGGREGATES}:
+        return Thing(Kind.ATTRIBUTE, word, statement, variables.get(owner, ()), owner)
+    clause = clause_of(statement.words[:at])
+    if following == L.LPAREN and clause is None and word.name.upper() in BODY_HELP and word.kind != L.QUOTED:
+        return Thing(Kind.KEYWORD, word, statement)
+    if following == L.LPAREN and word.name.upper() in EVERY_FUNCTION:
         return Thing(Kind.FUNCTION, word, statement)
-    if clause_of(statement.words[:at]) == L.PARTITION and before in (L.BY, L.COMMA):
-        return Thing(Kind.ATTRIBUTE, word, statement, tuple(dict.fromkeys(variables.values())))
+    if clause == L.PARTITION and before in (L.BY, L.COMMA):
+        streams = (name for names in variables.values() for name in names)
+        return Thing(Kind.ATTRIBUTE, word, statement, tuple(dict.fromkeys(streams)))
+    if clause in (L.WHERE, L.RETURN) and before != L.AS and word.name in variables:
+        return Thing(Kind.VARIABLE, word, statement, variables[word.name], word.name)
     if word.kind in NAMES and word in statement.body:
         return Thing(Kind.STREAM, word, statement, (word.name,))
     return None

@@ -23,7 +23,7 @@ STARTS = frozenset({L.STREAM, L.PATTERN, L.IMPORT})
 CLAUSES = frozenset({L.WHERE, L.PARTITION, L.WITHIN, L.UNBOUNDED, L.RETURN})
 UNITS = frozenset(range(L.MILLISECOND, L.DAY + 1))
 _BEFORE_NAMES = frozenset({L.DOT, L.AS, L.COMMA, L.LPAREN, L.BY, L.WHEN, L.THEN, L.ELSE})
-_QUANTIFIER = frozenset({L.PLUS, L.STAR, L.QUESTION, L.LBRACE, L.RBRACE, L.INTEGER})
+_QUANTIFIER = frozenset({L.PLUS, L.STAR, L.QUESTION, L.LBRACE, L.RBRACE, L.INTEGER, L.COMMA})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,46 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """`Stream var`, with its quantifier as written and the operator that it alone is in (`NOT`, `RUN`, ...)."""
+
+    stream: Word
+    var: Word
+    quantifier: str = ""
+    operator: str = ""
+
+    @property
+    def what(self) -> str:
+        """What the variable stands for, in words.
+
+        >>> Step(Word(L.IDENTIFIER, "Login", 0, 5), Word(L.IDENTIFIER, "f", 6, 7), "{5,}").what
+        'all events of `Login` that fit, at least 5'
+        """
+        stream = f"`{self.stream.name}`"
+        many = _many(self.quantifier)
+        if self.operator == "NOT":
+            return f"no event of {stream}" if many in (None, "at least 1") else f"not {many} events of {stream}"
+        if self.quantifier == "?":
+            return f"one event of {stream}, or none that fits"
+        if many is not None:
+            unbroken = "the unbroken events" if self.operator == "RUN" else "all events"
+            return f"{unbroken} of {stream} that fit, {many}"
+        chosen = {"FIRST": "the first event", "LAST": "the last event"}.get(self.operator, "one event")
+        return f"{chosen} of {stream}" + (" that fits" if self.operator in ("FIRST", "LAST") else "")
+
+
+def _many(quantifier: str) -> str | None:
+    """How many a quantifier asks for; None where it makes no set."""
+    inside = {"+": "1,", "*": "0,"}.get(quantifier) or quantifier.strip("{}")
+    least, comma, most = inside.partition(",")
+    if not least.isdigit():
+        return None
+    if not comma:
+        return f"exactly {least}"
+    return f"{least} to {most}" if most else "any number" if least == "0" else f"at least {least}"
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """Some words: `kind` is the type of the first where that can begin a statement, else None."""
 
@@ -72,8 +112,8 @@ class Statement:
         return rest[:stop]
 
     @property
-    def steps(self) -> tuple[tuple[Word, Word], ...]:
-        """The (stream, variable) pairs of a pattern's body."""
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of a pattern's body that name a stream and a variable."""
         body = self.body
         found = []
         for at, word in enumerate(body):
@@ -81,19 +121,39 @@ class Statement:
             if word.kind not in NAMES or not starts:
                 continue
             after = at + 1
-            while after < len(body) and body[after].kind in _QUANTIFIER:
-                after += 1
+            if after < len(body) and body[after].kind in (L.PLUS, L.STAR, L.QUESTION, L.LBRACE):
+                while after < len(body) and body[after].kind in _QUANTIFIER:
+                    after += 1
             if after < len(body) and body[after].kind in NAMES:
-                found.append((word, body[after]))
+                written = "".join(part.text for part in body[at + 1 : after])
+                found.append(Step(word, body[after], written, _before(body, at)))
         return tuple(found)
 
     @property
-    def variables(self) -> dict[str, str]:
-        """The stream of each variable; of two with one name the first counts."""
-        result: dict[str, str] = {}
-        for stream, var in self.steps:
-            result.setdefault(var.name, stream.name)
+    def variables(self) -> dict[str, tuple[str, ...]]:
+        """The streams of each variable: several where alternatives share a name."""
+        result: dict[str, tuple[str, ...]] = {}
+        for step in self.steps:
+            known = result.get(step.var.name, ())
+            result[step.var.name] = known if step.stream.name in known else (*known, step.stream.name)
         return result
+
+
+def _before(body: Sequence[Word], at: int) -> str:
+    """The operator that a step alone is in: NOT, RUN, FIRST or LAST; NOT also where an OR is negated."""
+    if at and body[at - 1].kind == L.NOT:
+        return "NOT"
+    depth = 0
+    for place in range(at - 1, -1, -1):
+        depth += (body[place].kind == L.RPAREN) - (body[place].kind == L.LPAREN)
+        if depth < 0:  # the bracket that is open here
+            opener = body[place - 1] if place else None
+            if opener is None:
+                return ""
+            if opener.kind == L.OR:
+                return "NOT" if place > 1 and body[place - 2].kind == L.NOT else ""
+            return opener.name.upper() if opener.kind in NAMES else ""
+    return ""
 
 
 def words(source: Source) -> tuple[tuple[Word, ...], tuple[Word, ...]]:

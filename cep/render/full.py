@@ -8,8 +8,10 @@ span. A span over several lines is drawn with a bar at its left. Colour is a fla
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 import click
@@ -111,7 +113,7 @@ class _Drawing:
         by_line = sorted(marks, key=lambda mark: mark.span.line)
         for number, group in groupby(by_line, key=lambda mark: mark.span.line):
             if previous and number == previous + 2:
-                text, _ = fit(Line(source.line(number - 1)).text, 0, 0, self.width)
+                text, _ = _line(source.line(number - 1)).fit(0, 0, self.width)
                 yield self.margin(number - 1) + text
             elif previous and number > previous + 1:
                 yield self.paint(ELLIPSIS, _SECOND)
@@ -122,9 +124,9 @@ class _Drawing:
         """One line of source; below it, one line for each mark, the primary one first."""
         marks.sort(key=lambda mark: not mark.primary)
         first, *_ = marks
-        shown = Line(source.line(number))
+        shown = _line(source.line(number))
         begin, end = shown.cells(first.span.column, first.span.end_column)
-        text, shift = fit(shown.text, begin, end, self.width)
+        text, shift = shown.fit(begin, end, self.width)
         yield self.margin(number) + text
         for mark in marks:
             begin, end = shown.cells(mark.span.column, mark.span.end_column)
@@ -143,7 +145,7 @@ class _Drawing:
         if span.end_column == 1:  # it ends with a line break: the line after it is no part of it
             last -= 1
         numbers = list(range(span.line, last + 1))
-        top = Line(source.line(span.line))
+        top = _line(source.line(span.line))
         begin, _ = top.cells(span.column, span.column)
         from_margin = not top.text[:begin].strip()
         room = self.width - 2
@@ -151,14 +153,14 @@ class _Drawing:
             if number is None:
                 yield self.paint(f"{ELLIPSIS:<{self.gutter + 3}}", _SECOND) + self.paint("|", paint)
                 continue
-            text, _ = fit(Line(source.line(number)).text, 0, 0, room)
+            text, _ = _line(source.line(number)).fit(0, 0, room)
             if number == span.line:
                 yield self.margin(number) + (self.paint("/", paint) if from_margin else " ") + " " + text
                 if not from_margin:
                     yield self.margin() + self.paint(" " + "_" * (min(begin, room) + 1) + mark.sign, paint)
             else:
                 yield self.margin(number) + self.paint("|", paint) + " " + text
-        bottom = Line(source.line(last))
+        bottom = _line(source.line(last))
         column = span.end_column if last == span.end_line else len(source.line(last)) + 1
         _, end = bottom.cells(column, column)
         tail = f" {mark.text}" if mark.text else ""
@@ -191,30 +193,70 @@ class _Drawing:
 
 
 class Line:
-    r"""A line of source as a terminal shows it.
+    r"""A line of source as a terminal shows it. Measured once, O(length); cutting it is O(width).
 
     >>> Line("\ta").text, Line("\ta").cells(2, 3)
     ('    a', (4, 5))
     """
 
-    __slots__ = ("_starts", "text")
+    __slots__ = ("_shown", "_starts")
 
     def __init__(self, raw: str) -> None:
         shown: list[str] = []
         starts = [0]
         for char in raw:
-            if char == "\t":
-                shown.append(" " * (TAB - starts[-1] % TAB))
-            else:
-                shown.append(visible(char))
-            starts.append(starts[-1] + cell_len(shown[-1]))
-        self.text = "".join(shown)
+            text, cells = _seen(char) if char != "\t" else _TABS[starts[-1] % TAB]
+            shown.append(text)
+            starts.append(starts[-1] + cells)
+        self._shown = shown
         self._starts = starts
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return "".join(self._shown)
 
     def cells(self, column: int, end_column: int) -> tuple[int, int]:
         """The cells of a range of columns (from 1, the end excluded), counted from 0."""
         last = len(self._starts) - 1
         return self._starts[min(column - 1, last)], self._starts[min(end_column - 1, last)]
+
+    def fit(self, begin: int, end: int, width: int) -> tuple[str, int]:
+        """The line cut to `width` cells so that those from `begin` to `end` stay visible; also how far they moved.
+
+        >>> Line("a" * 30 + "X" + "b" * 30).fit(30, 31, 21)
+        ('...aaaaaaaXbbbbbbb...', -20)
+        """
+        cells = self._starts[-1]
+        if cells <= width:
+            return self.text, 0
+        room = width - 2 * len(ELLIPSIS)
+        start = max(begin - max((room - (end - begin)) // 2, 0), 0)
+        start = min(start, cells - room)
+        before = ELLIPSIS if start > len(ELLIPSIS) else ""
+        if not before:
+            start = 0
+        stop = start + width - len(before) - len(ELLIPSIS)
+        first = bisect_left(self._starts, start)
+        last = bisect_right(self._starts, stop) - 1
+        after = ELLIPSIS if last < len(self._shown) else ""
+        return before + "".join(self._shown[first:last]) + after, len(before) - self._starts[first]
+
+
+_TABS = tuple((" " * (TAB - at), TAB - at) for at in range(TAB))
+
+
+@lru_cache(maxsize=1 << 16)
+def _seen(char: str) -> tuple[str, int]:
+    """What a terminal shows of a character, and in how many cells."""
+    shown = visible(char)
+    return shown, cell_len(shown)
+
+
+@lru_cache(maxsize=8)
+def _line(raw: str) -> Line:
+    """A line that several findings are in is measured once."""
+    return Line(raw)
 
 
 def visible(text: str) -> str:
@@ -224,34 +266,3 @@ def visible(text: str) -> str:
     'a\ufffd[31m'
     """
     return "".join("\ufffd" if unicodedata.category(char) in _INVISIBLE else char for char in text)
-
-
-def fit(text: str, begin: int, end: int, width: int) -> tuple[str, int]:
-    """Cut `text` to `width` cells so that the cells from `begin` to `end` stay visible; also how far they moved.
-
-    >>> fit("a" * 30 + "X" + "b" * 30, 30, 31, 21)
-    ('...aaaaaaaXbbbbbbb...', -20)
-    """
-    if cell_len(text) <= width:
-        return text, 0
-    room = width - 2 * len(ELLIPSIS)
-    start = max(begin - max((room - (end - begin)) // 2, 0), 0)
-    start = min(start, cell_len(text) - room)
-    before = ELLIPSIS if start > len(ELLIPSIS) else ""
-    if not before:
-        start = 0
-    kept: list[str] = []
-    position = 0
-    first = None
-    stop = start + width - len(before) - len(ELLIPSIS)
-    after = ""
-    for char in text:
-        size = cell_len(char)
-        if position >= start and position + size <= stop:
-            first = position if first is None else first
-            kept.append(char)
-        elif position + size > stop:
-            after = ELLIPSIS
-            break
-        position += size
-    return before + "".join(kept) + after, len(before) - (first or 0)

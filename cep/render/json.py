@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cep.diagnostics import Diagnostic
-from cep.plan import Plan
+from cep.ir.plan import Plan
 from cep.render.report import Report, by_file
 
 
@@ -61,6 +61,7 @@ def pattern(plan: Plan) -> dict[str, Any]:
             "update": plan.guarantees.update,
             "delay": plan.guarantees.delay,
             "space": plan.guarantees.space,
+            "emission": plan.guarantees.emission,
         },
     }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cep.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from cep.plan import Plan
+    from cep.ir.plan import Plan
     from cep.source import Source
 
 

@@ -129,7 +129,7 @@ class _Tree:
         self._line(closing, 0)
         self.layout.indents[closing.tokenIndex] = 2  # a comment before it belongs to the columns
         for clause in ctx.clauses:
-            if isinstance(clause, P.TimestampClauseContext):
+            if isinstance(clause, (P.TimestampClauseContext, P.OrderClauseContext)):
                 self._name(clause.key)
 
     def _name(self, ctx: Any) -> None:
@@ -171,7 +171,7 @@ class _Tree:
             self._name(ctx)
         elif isinstance(ctx, P.NamedContext):
             self._keep(ctx.name)
-        elif isinstance(ctx, P.TimestampContext) and ctx.use is not None:
+        elif isinstance(ctx, P.TimestampContext) and ctx.string is None:
             self._keep(ctx.keyword)
         elif isinstance(ctx, P.ExpressionContext):
             for operator in ctx.operators:
@@ -185,7 +185,12 @@ class _Tree:
             self._tight(self._tokens[ctx.start.tokenIndex + 1])
         elif isinstance(ctx, (P.StarContext, P.CallContext)):
             self._tight(ctx.start)
-        elif isinstance(ctx, P.StepContext) and ctx.repeat is not None:
+        elif isinstance(ctx, P.StepContext) and isinstance(ctx.rest, P.SelectedContext):
+            self._tight(ctx.rest.start)
+            name = ctx.name.token
+            if name.type != P.QUOTED:  # an operator, though a name elsewhere
+                self.layout.texts[name.tokenIndex] = self._written[name.tokenIndex].upper()
+        elif isinstance(ctx, P.BoundContext) and ctx.repeat is not None:
             for at in range(ctx.repeat.start.tokenIndex, ctx.repeat.stop.tokenIndex + 1):
                 self._tight(self._tokens[at])
         elif isinstance(ctx, P.NegativeContext) and not isinstance(ctx.operand, P.NegativeContext):

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from antlr4 import InputStream
 from antlr4.Token import CommonToken, Token
 
+from cep import limits
 from cep.syntax._generated.CepLexer import CepLexer
+from cep.syntax.quick import Quick
 
 if TYPE_CHECKING:
     from cep.diagnostics import Diagnostics
@@ -24,13 +26,23 @@ if TYPE_CHECKING:
 _SLIPS = {
     "&&": (CepLexer.AND, "write `AND`"),
     "&": (CepLexer.AND, "write `AND`"),
-    "||": (CepLexer.OR, "write `OR`"),
+    "||": (CepLexer.OR, "write `OR` between conditions; texts cannot be joined yet"),
     "|": (CepLexer.OR, "write `OR`"),
     "!": (CepLexer.NOT, "write `NOT`"),
     "=>": (CepLexer.GE, "write `>=`"),
     "=<": (CepLexer.LE, "write `<=`"),
     ":=": (CepLexer.EQ, "write `=`"),
     "->": (None, "a sequence of events is written `SEQ(A a, B b)`"),
+}
+_SIGNS = {
+    "~": "regular expressions are not supported yet: LIKE knows `%` (any text) and `_` (one character)",
+    "#": "a comment starts with `--`",
+    "^": "there is no power yet: write `x * x`",
+    "$": "a name has letters, digits and `_`; others stand in double quotes",
+    "@": "annotations are not supported yet",
+    "[": "a list stands in parentheses: `a.x IN (1, 2, 3)`",
+    "]": "a list stands in parentheses: `a.x IN (1, 2, 3)`",
+    ":": "durations have units, not colons: `5 MINUTES`; conversions are not written",
 }
 _QUOTES = "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\uff07\uff02\u00b4\u0060\u00ab\u00bb\u2032\u2033"
 _LOOKALIKES = {
@@ -62,6 +74,15 @@ _LOOKALIKE_TYPES = {
 }  # fmt: skip
 
 
+class TokenRoom:
+    """How many tokens may still come, of all files that are read together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = limits.TOKENS
+
+
 @dataclass(frozen=True, slots=True)
 class Lexed:
     """The tokens that the parser sees, the comments, and whether the text breaks off inside a comment or string."""
@@ -71,10 +92,20 @@ class Lexed:
     cut: bool
 
 
-def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
-    """The tokens of a file; what is wrong with its characters goes to `diagnostics`."""
+def lex(source: Source, diagnostics: Diagnostics, room: TokenRoom | None = None) -> Lexed:
+    """The tokens of a file; what is wrong with its characters goes to `diagnostics`.
+
+    Of a file that is too long, or has more tokens than there is `room` for, there are none: half a file would only earn
+    findings that vanish with it.
+    """
+    room = TokenRoom() if room is None else room
+    if len(source.text) > limits.FILE_BYTES:
+        message = f"`{source.name}` is longer than {limits.FILE_BYTES:,} characters"
+        diagnostics.error("CEP0108", source.span(0, 1), message, hint="split it into several files")
+        return _nothing(source)
     lexer = CepLexer(InputStream(source.text))
     lexer.removeErrorListeners()
+    Quick.install(lexer)
     tokens: list[Any] = []
     comments: list[Any] = []
     cut = False
@@ -83,6 +114,10 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
     while True:
         token = lexer.nextToken()
         kind = token.type
+        room.left -= 1
+        if room.left < 0:
+            _too_many(source, diagnostics, token)
+            return _nothing(source)
         if kind == Token.EOF:
             token.start, token.stop = len(source.text), len(source.text) - 1
             tokens.append(token)
@@ -92,6 +127,8 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
         if token.channel != Token.DEFAULT_CHANNEL:
             comments.append(token)
         elif kind < CepLexer.WRONG_OPERATOR:
+            if token.stop - token.start >= limits.NAME:
+                _long(source, diagnostics, token)
             tokens.append(token)
         elif kind == CepLexer.WRONG_OPERATOR:
             _slip(source, diagnostics, token)
@@ -122,6 +159,34 @@ def lex(source: Source, diagnostics: Diagnostics) -> Lexed:
             elif char.isalpha():
                 covered = _word(source, tokens, token)
     raise AssertionError
+
+
+def _nothing(source: Source) -> Lexed:
+    end = CommonToken(type=Token.EOF, start=len(source.text), stop=len(source.text) - 1)
+    return Lexed([end], [], False)
+
+
+def _too_many(source: Source, diagnostics: Diagnostics, token: Any) -> None:
+    diagnostics.error(
+        "CEP0108",
+        source.span(token.start, token.stop + 1),
+        f"more than {limits.TOKENS:,} words and signs, with what is imported",
+        hint="split the file: up to here it is as large as it can be",
+    )
+
+
+def _long(source: Source, diagnostics: Diagnostics, token: Any) -> None:
+    """Report a literal or a name that is too long; it keeps its place, and is short from here on."""
+    length = token.stop + 1 - token.start
+    most = limits.TEXT + 2 if token.type == CepLexer.STRING else limits.NAME
+    if length > most:
+        what = "text" if token.type == CepLexer.STRING else "name or number"
+        diagnostics.error(
+            "CEP0109",
+            source.span(token.start, token.stop + 1),
+            f"{what} of {length:,} characters",
+            hint=f"the longest has {limits.TEXT if what == 'text' else limits.NAME:,}",
+        )
 
 
 def _slip(source: Source, diagnostics: Diagnostics, token: Any) -> None:
@@ -195,6 +260,10 @@ def _unknown(source: Source, diagnostics: Diagnostics, start: int) -> int:
         hint = f"write `{_LOOKALIKES[run[0]]}`"
     elif run[0] in _QUOTES:
         hint = "text stands between straight quotes: 'text'"
+    elif run[0] == "[" and start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        hint = "the ends of a set `B+ b` are `FIRST(b.x)` and `LAST(b.x)`; a quantifier is written `B{5,} b`"
+    elif run[0] in _SIGNS:
+        hint = _SIGNS[run[0]]
     elif run[0].isalpha():
         hint = 'a name with other letters than a-z stands in double quotes: "größe"'
     names = ", ".join(f"U+{ord(char):04X} {unicodedata.name(char, '')}".rstrip() for char in run[:3])

@@ -5,7 +5,8 @@ without mistakes needs. Where it stops, `cep.syntax.recover` parses the file aga
 reports a mistake per piece, so that one run finds all of them.
 
 Guarantee: `parse` never raises, whatever the text; where it reports no error, the tree is complete. Cost: linear in the
-text; files nested deeper than `MAX_NESTING` brackets are reported (CEP0107) instead of exhausting the stack.
+text, which has an end (`cep.limits`); files nested deeper than `MAX_NESTING` brackets are reported (CEP0107) instead of
+exhausting the stack.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from antlr4.atn.PredictionMode import PredictionMode
 
 from cep.syntax._generated.CepParser import CepParser
 from cep.syntax.build import Builder
-from cep.syntax.lex import Lexed, lex
+from cep.syntax.lex import Lexed, TokenRoom, lex
 from cep.syntax.recover import recover
 from cep.syntax.tokens import Fast, SyntaxMistake, parser_over
 
 if TYPE_CHECKING:
     from cep.diagnostics import Diagnostics
+    from cep.ir import ast
     from cep.source import Source
-    from cep.syntax import ast
 
 MAX_NESTING = 64
 """Brackets, CASEs and prefix operators inside each other. A level takes up to six frames of Python's 1000."""
@@ -34,9 +35,12 @@ _PREFIX = (CepParser.NOT, CepParser.MINUS)
 _NAMING = (CepParser.DOT, CepParser.AS)
 
 
-def parse(source: Source, diagnostics: Diagnostics) -> ast.File:
-    """The syntax tree of a file. On errors, reported in `diagnostics`, it holds what could be understood."""
-    return parse_tokens(source, lex(source, diagnostics), diagnostics)
+def parse(source: Source, diagnostics: Diagnostics, room: TokenRoom | None = None) -> ast.File:
+    """The syntax tree of a file. On errors, reported in `diagnostics`, it holds what could be understood.
+
+    `room` is how many tokens this file and others may have together.
+    """
+    return parse_tokens(source, lex(source, diagnostics, room), diagnostics)
 
 
 def parse_tokens(source: Source, lexed: Lexed, diagnostics: Diagnostics) -> ast.File:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from antlr4.atn.PredictionMode import PredictionMode
 
-from cep.syntax import ast, wording
+from cep.ir import ast
+from cep.syntax import wording
 from cep.syntax._generated.CepParser import CepParser as P
+from cep.syntax.habits import habit
 from cep.syntax.tokens import Fast, Strict, SyntaxMistake, expected, parser_over
-from cep.syntax.wording import CLAUSES, END, NAMES, STATEMENTS
+from cep.syntax.wording import CLAUSES, END, NAMES, STATEMENTS, STREAM_CLAUSES
 
 if TYPE_CHECKING:
     from cep.diagnostics import Diagnostics
@@ -28,6 +30,15 @@ if TYPE_CHECKING:
     from cep.syntax.lex import Lexed
 
 _CLAUSE_OR_END = ("a clause", "`;`")
+_STREAM_CLAUSE_OR_END = ("`TIMESTAMP BY`", "`WATERMARK`", "`IDLE AFTER`", "`MAX AHEAD`", "`ORDER BY`", "`;`")
+
+_CLAUSE_STARTS = {
+    (P.TIMESTAMP, P.BY),
+    (P.WATERMARK, P.INTEGER),
+    (P.IDLE, P.AFTER),
+    (P.MAX, P.AHEAD),
+    (P.ORDER, P.BY),
+}
 
 
 def recover(source: Source, lexed: Lexed, builder: Builder, diagnostics: Diagnostics) -> list[ast.Statement]:
@@ -101,8 +112,10 @@ class _Recovery:
             hint = "take it out: a statement ends with one `;`" if at else "a file starts with a statement"
         elif token.type in CLAUSES:
             hint = "is there a `;` too early? A clause belongs to the pattern before it"
+        elif self._tokens[at].type == self._tokens[min(at + 1, len(self._tokens) - 1)].type == P.SLASH:
+            hint = "a comment starts with `--`"
         else:
-            hint = "a statement starts with `STREAM`, `PATTERN` or `IMPORT`"
+            hint = habit(text, (), "", in_body=False) or "a statement starts with `STREAM`, `PATTERN` or `IMPORT`"
         self._error(at, "expected `STREAM`, `PATTERN` or `IMPORT`", hint)
         at += 1
         if token.type == P.SEMI:
@@ -163,7 +176,7 @@ class _Recovery:
             if depth == 0:
                 return at
             after = self._tokens[at + 1].type
-            if (kind == P.TIMESTAMP and after == P.BY) or (kind == P.WATERMARK and after == P.INTEGER):
+            if (kind, after) in _CLAUSE_STARTS:
                 return at
         return end
 
@@ -179,30 +192,36 @@ class _Recovery:
                 try:
                     yield parser.column()
                 except SyntaxMistake as mistake:
-                    self._mistake(mistake, at, ("`,`", "`)`"), "column")
-                    break
+                    if self._diagnostics.full:  # one finding for each column is enough to count
+                        self._error(at, "", None)
+                        break
+                    whole = self._attempt("column", at, at + int(parser.getTokenStream().index))
+                    if whole is None:
+                        self._mistake(mistake, at, ("`,`", "`)`"), "column")
+                        break
+                    yield whole  # a name and a type are a column: what follows is what is wrong
                 at += int(parser.getTokenStream().index)
                 if at >= stop:
                     break
                 kinds = frozenset((P.COMMA, P.RPAREN))
                 self._unexpected(at, kinds, (), "column")
-                if self._tokens[at].type not in NAMES:
+                if self._tokens[at].type not in NAMES or self._diagnostics.full:
                     break
 
     def _stream_clauses(self, start: int, end: int) -> Iterator[Any]:
         def begins(at: int) -> bool:
             kind, before = self._tokens[at].type, self._tokens[at - 1].type
-            return bool(kind == P.WATERMARK or (kind == P.TIMESTAMP and before != P.BY))
+            return bool(kind == P.WATERMARK or (kind in STREAM_CLAUSES and before != P.BY))
 
         at = start
         while at < end:
             token = self._tokens[at]
-            near = wording.near_keyword(self._written(at), (P.TIMESTAMP, P.WATERMARK))
+            near = wording.near_keyword(self._written(at), STREAM_CLAUSES)
             if token.type == P.IDENTIFIER and near is not None:
-                self._unexpected(at, frozenset((P.TIMESTAMP, P.WATERMARK, P.SEMI)), (), "stream")
+                self._unexpected(at, frozenset((*STREAM_CLAUSES, P.SEMI)), (), "stream")
                 token.type = near
             stop = next((after for after in range(at + 1, end) if begins(after)), end)
-            clause = self._piece("streamClause", at, stop, ("`TIMESTAMP BY`", "`WATERMARK`", "`;`"), "stream")
+            clause = self._piece("streamClause", at, stop, _STREAM_CLAUSE_OR_END, "stream")
             if clause is not None:
                 yield clause
             at = stop
@@ -217,23 +236,22 @@ class _Recovery:
             stop = next((after for after in range(at + 1, end) if self._tokens[after].type in CLAUSES), end)
             parser = self._parser(at, stop)
             part = None
+            piece = "body" if rule == "patternHead" else "pattern"
             try:
                 part = getattr(parser, rule)()
                 wrong = at + int(parser.getTokenStream().index)
                 if wrong < stop:
-                    self._unexpected(wrong, frozenset((END,)), _CLAUSE_OR_END, "pattern")
+                    self._unexpected(wrong, frozenset((END,)), _CLAUSE_OR_END, piece)
             except SyntaxMistake as mistake:
-                wrong = self._mistake(
-                    mistake,
-                    at,
-                    _CLAUSE_OR_END,
-                    "item" if rule == "patternClause" and self._tokens[at].type == P.RETURN else "pattern",
-                )
+                item = rule == "patternClause" and self._tokens[at].type == P.RETURN
+                wrong = self._mistake(mistake, at, _CLAUSE_OR_END, "item" if item else piece)
             if wrong < stop:
                 if not self._misspelt_clause(wrong):
                     self._further(at, wrong, stop)
                 stop = next((after for after in range(at + 1, stop) if self._tokens[after].type in CLAUSES), stop)
                 part = self._attempt(rule, at, stop)
+            if part is None and self._diagnostics.full:  # one finding for each pattern is enough to count
+                break
             if rule == "patternHead":
                 head, rule = part, "patternClause"
             elif part is not None:
@@ -333,6 +351,9 @@ class _Recovery:
     # --- reports ----------------------------------------------------------------------------------------------------
 
     def _unexpected(self, at: int, kinds: frozenset[int], after: tuple[str, ...], piece: str) -> None:
+        if self._diagnostics.full:  # it is counted and not read: no need to look for words
+            self._error(at, "", None)
+            return
         before = self._tokens[at - 1] if at else None
         message = f"expected {wording.describe(kinds, after)}"
         if before is not None and before.type != P.SEMI:
@@ -343,9 +364,10 @@ class _Recovery:
             found=token.type,
             text=self._written(at),
             before=before.type if before else None,
-            before_text=self._written(at - 1) if before else "",
+            recent=[_short(self._written(place)) for place in range(max(at - 6, 0), at)],
             piece=piece,
             following=self._tokens[min(at + 1, len(self._tokens) - 1)].type,
+            following_text=_short(self._written(min(at + 1, len(self._tokens) - 1))),
         )
         self._error(at, message, hint)
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from cep.syntax import ast, literals
+from cep.ir import ast
+from cep.syntax import literals
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 RESERVED = frozenset(
@@ -63,11 +64,23 @@ def _stream(stream: ast.StreamDecl) -> str:
     names = [unparse_name(column.name) for column in stream.columns]
     width = max(len(name) for name in names)
     columns = ",\n".join(
-        f"  {name:<{width}} {unparse_name(column.type)}" for name, column in zip(names, stream.columns, strict=True)
+        f"  {name:<{width}} {unparse_name(column.type)}{_format(column.format)}"
+        for name, column in zip(names, stream.columns, strict=True)
     )
     by = f" TIMESTAMP BY {unparse_name(stream.timestamp_by)}" if stream.timestamp_by else ""
     watermark = f" WATERMARK {_expr(stream.watermark, _OR)}" if stream.watermark else ""
-    return f"STREAM {unparse_name(stream.name)} (\n{columns}\n){by}{watermark};\n"
+    idle = f" IDLE AFTER {_expr(stream.idle_after, _OR)}" if stream.idle_after else ""
+    ahead = f" MAX AHEAD {_expr(stream.max_ahead, _OR)}" if stream.max_ahead else ""
+    order = f" ORDER BY {unparse_name(stream.order_by)}" if stream.order_by else ""
+    return f"STREAM {unparse_name(stream.name)} (\n{columns}\n){by}{watermark}{idle}{ahead}{order};\n"
+
+
+def _format(written: ast.EpochFormat | ast.TextFormat | None) -> str:
+    if written is None:
+        return ""
+    return (
+        f" EPOCH {written.unit}S" if isinstance(written, ast.EpochFormat) else f" FORMAT {_quote(written.text.value)}"
+    )
 
 
 def _pattern(pattern: ast.PatternDecl) -> str:
@@ -104,16 +117,18 @@ def unparse_body(body: ast.Body) -> str:
         return f"{unparse_name(body.stream)} {unparse_name(body.var)}"
     if isinstance(body, ast.Repeat):
         return f"{unparse_name(body.stream)}{_quantifier(body)} {unparse_name(body.var)}"
+    if isinstance(body, ast.Optional):
+        return f"{unparse_name(body.stream)}? {unparse_name(body.var)}"
     if isinstance(body, ast.Not):
         return f"NOT {unparse_body(body.item)}"
-    assert isinstance(body, (ast.Seq, ast.And, ast.Or))
-    return f"{type(body).__name__.upper()}({', '.join(unparse_body(item) for item in body.items)})"
+    assert isinstance(body, (ast.Seq, ast.And, ast.Or, ast.Selected))
+    op = body.op if isinstance(body, ast.Selected) else type(body).__name__.upper()
+    return f"{op}({', '.join(unparse_body(item) for item in body.items)})"
 
 
 def _quantifier(body: ast.Repeat) -> str:
-    short = {(1, None): "+", (0, None): "*", (0, 1): "?"}.get((body.least, body.most))
-    if short is not None:
-        return short
+    if body.most is None and body.least < 2:
+        return "*+"[body.least]
     if body.least == body.most:
         return f"{{{body.least}}}"
     return f"{{{body.least},{'' if body.most is None else body.most}}}"
@@ -164,8 +179,11 @@ def _primary(expr: ast.Expr) -> str:
             return f"TIMESTAMP {_quote(_timestamp(expr))}"
         case ast.DurationLiteral(count=count, unit=unit):
             return f"{count!r} {unit}{'' if count == 1 else 'S'}"
-        case ast.Call(func=func, args=args, star=star):
-            return f"{unparse_name(func)}({'*' if star else ', '.join(_expr(arg, _OR) for arg in args)})"
+        case ast.Bare(name=name):
+            return unparse_name(name)
+        case ast.Call(func=func, args=args, star=star, distinct=distinct):
+            listed = "*" if star else ", ".join(_expr(arg, _OR) for arg in args)
+            return f"{unparse_name(func)}({'DISTINCT ' if distinct else ''}{listed})"
         case ast.Case(operand=operand, whens=whens, otherwise=otherwise):
             parts = ["CASE", *([_expr(operand, _OR)] if operand else ())]
             parts += [f"WHEN {_expr(when.condition, _OR)} THEN {_expr(when.result, _OR)}" for when in whens]

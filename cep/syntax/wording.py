@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
 from cep.syntax._generated.CepParser import CepParser as P
+from cep.syntax.habits import habit
 
 UNITS = frozenset((P.MILLISECOND, P.SECOND, P.MINUTE, P.HOUR, P.DAY))
-NAMES = UNITS | {P.IDENTIFIER, P.QUOTED, P.TIMESTAMP, P.WATERMARK, P.BY}
+NAMES = frozenset((P.IDENTIFIER, P.QUOTED, *range(P.TIMESTAMP, P.DAY + 1)))
+STREAM_CLAUSES = (P.TIMESTAMP, P.WATERMARK, P.IDLE, P.MAX, P.ORDER)
 CLAUSES = (P.WHERE, P.PARTITION, P.WITHIN, P.UNBOUNDED, P.RETURN)
 STATEMENTS = (P.STREAM, P.PATTERN, P.IMPORT)
 END = -1
@@ -45,6 +47,7 @@ _SYMBOLS = {
 _PLAIN = {P.INTEGER: "a whole number", P.DECIMAL: "a number", P.STRING: "text in single quotes", P.IDENTIFIER: "a name"}
 _GROUPS = (
     (_BODY, _BODY, "an event (`Stream var`) or `SEQ(...)`"),
+    (NAMES | _QUANTIFIERS, NAMES | _QUANTIFIERS | {P.LPAREN}, "a name"),
     (_VALUE | {P.NOT}, _VALUE | UNITS | {P.NOT}, "an expression"),
     (_VALUE, _VALUE | UNITS, "a value"),
     (_OPERATORS, _ANY_OPERATOR, "an operator"),
@@ -53,7 +56,7 @@ _GROUPS = (
     (UNITS, UNITS, "a unit (`SECONDS`, `MINUTES`, ...)"),
     (frozenset((P.INTEGER, P.DECIMAL)), frozenset((P.INTEGER, P.DECIMAL)), "a number"),
 )
-_FOLLOWING = {"pattern": CLAUSES, "item": CLAUSES, "stream": (P.TIMESTAMP, P.WATERMARK)}
+_FOLLOWING = {"body": CLAUSES, "pattern": CLAUSES, "item": CLAUSES, "stream": STREAM_CLAUSES}
 _SHORT_UNITS = {
     "ms": "MILLISECONDS",
     "milli": "MILLISECONDS",
@@ -120,30 +123,45 @@ def near_keyword(text: str, kinds: Iterable[int]) -> int | None:
 
 
 def hint(
-    *, kinds: Collection[int], found: int, text: str, before: int | None, before_text: str, following: int, piece: str
+    *,
+    kinds: Collection[int],
+    found: int,
+    text: str,
+    before: int | None,
+    recent: Sequence[str],
+    following: int,
+    following_text: str,
+    piece: str,
 ) -> str | None:
-    """What to do about it, for the slips that people make; None where nothing is known."""
+    """What to do about it, for the slips that people make; None where nothing is known.
+
+    `recent` are the words before the one that was found, the last one last.
+    """
+    before_text = recent[-1] if recent else ""
+    known = (
+        habit(text, recent, following_text, in_body=piece == "body") if piece in ("body", "pattern", "item") else None
+    )
+    if known is not None:
+        return known
     near = near_keyword(text, {*kinds, *(_FOLLOWING.get(piece, ()) if END in kinds else ())})
     upper = text.upper()
     if found == P.IDENTIFIER and near is not None and not (near in NAMES and P.IDENTIFIER in kinds):
         return f"did you mean `{P.symbolicNames[near]}`?"
-    if upper in ("FOLLOWED", "THEN", "FOLLOWEDBY") and piece == "pattern":
-        return "a sequence of events is written `SEQ(A a, B b)`"
     if found == P.WRONG_OPERATOR and text == "->":
         return "a sequence of events is written `SEQ(A a, B b)`"
     if before == P.QUOTED and P.DOT in kinds:
         return f"text stands in single quotes: '{before_text[1:-1]}'"
-    if before in NAMES and {P.DOT, P.LPAREN} == set(kinds):
-        return f"an attribute is written with its variable, e.g. `a.{before_text}`"
     if set(kinds) >= UNITS and text.lower() in _SHORT_UNITS:
         unit = _SHORT_UNITS[text.lower()]
         return f"write `{before_text} {unit[:-1] if before_text == '1' else unit}`"
+    if P.NANOSECOND in kinds and P.IDENTIFIER not in kinds:
+        return "write `EPOCH SECONDS`, `EPOCH MILLISECONDS`, `EPOCH MICROSECONDS` or `EPOCH NANOSECONDS`"
+    if set(kinds) >= UNITS and before in (P.INTEGER, P.DECIMAL) and _OPERATORS.isdisjoint(kinds) and found not in NAMES:
+        return f"a duration has a unit: `{before_text} SECONDS`"
     if set(kinds) >= UNITS and upper in ("WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS"):
         return "the longest unit is a day: a week is `7 DAYS`"
     if before == P.COMMA and found in (P.RPAREN, P.SEMI, END, *CLAUSES):
         return "take out the comma before it"
-    if upper in ("ORDER", "GROUP", "HAVING", "SELECT", "FROM", "LIMIT", "EMIT", "WINDOW"):
-        return f"there is no `{upper}` here; a pattern is: PATTERN name SEQ(...) WHERE ... WITHIN ... RETURN ..."
     if found in NAMES and (P.COMMA in kinds or (END in kinds and piece in ("column", "item"))):
         return (
             f"is `AS` or a comma missing? A field is named `... AS {text}`"
@@ -154,7 +172,7 @@ def hint(
         return f'`{upper}` is a reserved word; as a name it stands in double quotes: "{text}"'
     if P.LBRACE in kinds and before in NAMES:
         return f"every event has a stream and a variable, e.g. `{before_text} {before_text[:1].lower()}`"
-    if before == P.PATTERN and found in (P.SEQ, P.AND, P.OR, P.NOT):
+    if before == P.PATTERN and found in (P.SEQ, P.AND, P.OR, P.NOT, P.LPAREN):
         return "a pattern has a name: PATTERN name SEQ(...)"
     if piece == "column" and before in NAMES and P.IDENTIFIER in kinds:
         return "a column is a name and a type: INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP"

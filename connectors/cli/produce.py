@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from connectors.cli.options import client_config, client_options, topic_name
-from connectors.files import FORMATS, InputError, format_of
+from connectors.files import InputError
 from connectors.files.blocks import read_blocks
 from connectors.files.jsonl import parse_object
 from connectors.files.values import iso_micros
+from connectors.formats import EVENT_FORMATS, event_format
 from connectors.kafka.cluster import error_of, partitions_of, unreachable
 from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
 
@@ -42,7 +43,9 @@ Event = tuple[bytes, dict[str, Any] | None]
 @click.option("--time", "time_field", metavar="FIELD", help="Send in the order of this TIMESTAMP field.")
 @click.option("--stream", metavar="PATTERNS.cep[:STREAM]", help="Take --time from a stream's declaration.")
 @click.option("--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="At most N records a second.")
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="The file's format, where its name does not say.")
+@click.option(
+    "--format", "kind", type=click.Choice(EVENT_FORMATS), help="The file's format, where its name does not say."
+)
 def produce(
     file: Path,
     topic: str,
@@ -55,9 +58,9 @@ def produce(
     kind: str | None,
 ) -> None:
     """Send a file of events to a Kafka topic."""
-    chosen = kind or ("jsonl" if str(file) == "-" else format_of(file))
+    chosen = kind or ("jsonl" if str(file) == "-" else event_format(file))
     if chosen is None:
-        raise click.UsageError(f"{file}: the name does not say the format: use --format {'|'.join(FORMATS)}")
+        raise click.UsageError(f"{file}: the name does not say the format: use --format {'|'.join(EVENT_FORMATS)}")
     time_field = time_field or (_time_of(stream) if stream else None)
     config = client_config(bootstrap, properties)
     try:

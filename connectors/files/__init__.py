@@ -1,29 +1,34 @@
 """Event files: JSON Lines, CSV and Parquet to Arrow record batches of a stream's columns, in bounded memory.
 
 `Input` is what `--in Stream=SPEC` names: a file, a directory, a glob, or `-`. Its files are read one after another, in
-the order of their names; only the columns asked for are decoded.
+the order of their names; only the columns asked for are decoded. Directories called `NAME=VALUE` are entered, and hold
+the values of a column.
 """
 
 from __future__ import annotations
 
 import glob as globbing
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
-from cep.model import Stream
-from connectors.files.blocks import COMPRESSION, unreadable
+from cep.ir.model import Stream
+from cep.ir.types import Type
+from connectors.files.blocks import unreadable
 from connectors.files.csv import read_csv
 from connectors.files.errors import BadRecordError, ErrorPolicy, Ignored, InputError
+from connectors.files.fit import Seen
 from connectors.files.jsonl import read_jsonl
 from connectors.files.parquet import ROWS, read_parquet
+from connectors.files.partitions import files_below, partition_values, with_values
 from connectors.files.piece import Piece
-from connectors.files.values import Column
+from connectors.files.times import at_clock, readable, wall_clock
+from connectors.files.values import Columns
+from connectors.formats import EVENT_ENDINGS, EVENT_FORMATS, event_format
 
 __all__ = [
-    "FORMATS",
     "BadRecordError",
     "ErrorPolicy",
     "Ignored",
@@ -34,50 +39,47 @@ __all__ = [
     "read_events",
 ]
 
-FORMATS = ("jsonl", "csv", "parquet")
-ENDINGS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-"""What a file's name says of its format, `.gz` and `.zst` taken off."""
 BLOCK = 4 << 20
 _SMALLEST_BLOCK = 64 << 10
-
-
-def format_of(path: Path) -> str | None:
-    """The format that a file's name says; None where it says none.
-
-    >>> format_of(Path("events.jsonl.gz")), format_of(Path("events.parquet")), format_of(Path("notes.txt"))
-    ('jsonl', 'parquet', None)
-    """
-    name = path.with_suffix("") if path.suffix.lower() in COMPRESSION else path
-    return ENDINGS.get(name.suffix.lower())
+_ROWS_ALONE: Columns = (("\0", Type.STRING),)
+"""What is read where all that is wanted is in the path: a column that no file has, so that no row is refused for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Files with the events of one stream, and the columns wanted of them."""
+    """Files with the events of one stream, and the columns wanted of them.
+
+    Names of directories hold values too (`connectors.files.partitions`): those below `root`, all where it is None.
+    """
 
     stream: Stream
     files: tuple[tuple[Path, str], ...]
-    columns: tuple[Column, ...]
+    columns: tuple[tuple[str, Type], ...]
+    max_ahead: int | None = None
+    now: int = field(default_factory=wall_clock, compare=False)
+    root: Path | None = None
 
     @classmethod
-    def find(cls, stream: Stream, spec: str, *, columns: Sequence[str] | None = None, kind: str | None = None) -> Input:
+    def find(
+        cls,
+        stream: Stream,
+        spec: str,
+        *,
+        columns: Sequence[str] | None = None,
+        kind: str | None = None,
+        max_ahead: int | None = None,
+    ) -> Input:
         """The input that a spec names; `InputError` where there is no file or no format (`kind`). Reads only names.
 
         `columns` are the attributes to decode (all where None); the event time always is among them, and at least one.
+        `max_ahead` is how far after the wall clock (read once, now) an event may be, in microseconds; None: no limit.
         """
         wanted = set(columns) if columns is not None else {name for name, _ in stream.columns}
         if stream.time is not None:
             wanted.add(stream.time)
         chosen = tuple(column for column in stream.columns if column[0] in wanted) or stream.columns[:1]
-        return cls(stream, tuple(_files(spec, kind)), chosen)
+        root = Path(spec) if Path(spec).is_dir() else None
+        return cls(stream, tuple(_files(spec, kind)), chosen, max_ahead, root=root)
 
     @property
     def size(self) -> int | None:
@@ -93,27 +95,38 @@ class Input:
 
     def only(self, column: str) -> Input:
         """The same files with one column wanted."""
-        return Input(self.stream, self.files, tuple(item for item in self.columns if item[0] == column))
+        return replace(self, columns=tuple(item for item in self.columns if item[0] == column))
 
-    def pieces(self, policy: ErrorPolicy, *, block: int = BLOCK) -> Iterator[tuple[int, Piece]]:
-        """The events, each piece with the index of its file."""
+    def pieces(
+        self, policy: ErrorPolicy, *, block: int = BLOCK, seen: Seen | None = None
+    ) -> Iterator[tuple[int, Piece]]:
+        """The events, each piece with the index of its file. `seen` notes what the records have in them."""
         block = max(_SMALLEST_BLOCK, block)
+        columns = at_clock(readable(self.stream, self.columns, self.max_ahead), self.now)
         for index, (path, kind) in enumerate(self.files):
-            if kind == "jsonl":
-                pieces = read_jsonl(path, self.columns, policy, block)
-            elif kind == "csv":
-                pieces = read_csv(
-                    path,
-                    self.columns,
-                    policy,
-                    block,
-                    delimiter="\t" if ".tsv" in path.suffixes else ",",
-                    declared=self.stream.columns,
-                )
-            else:
-                pieces = read_parquet(path, self.columns, policy, min(ROWS, max(1024, block // 64)))
-            for piece in pieces:
-                yield index, piece
+            values = self._values(path, columns)
+            own = tuple(item for item in columns if item[0] not in values) or _ROWS_ALONE
+            for piece in self._file(path, kind, own, policy, block, seen):
+                batch = with_values(piece.batch, self.columns, values) if values else piece.batch
+                if seen is not None:
+                    seen.columns(values)
+                    seen.count(batch)
+                yield index, piece if batch is piece.batch else replace(piece, batch=batch)
+
+    def _values(self, path: Path, columns: Columns) -> dict[str, object]:
+        parts = path.parent.relative_to(self.root).parts if self.root is not None else path.parent.parts
+        return partition_values(path, parts, columns)
+
+    def _file(
+        self, path: Path, kind: str, columns: Columns, policy: ErrorPolicy, block: int, seen: Seen | None
+    ) -> Iterator[Piece]:
+        if kind == "jsonl":
+            return read_jsonl(path, columns, policy, block, seen)
+        if kind == "csv":
+            tabs = ".tsv" in path.suffixes
+            declared = self.stream.columns
+            return read_csv(path, columns, policy, block, delimiter="\t" if tabs else ",", declared=declared, seen=seen)
+        return read_parquet(path, columns, policy, min(ROWS, max(1024, block // 64)), seen)
 
 
 def read_events(
@@ -125,7 +138,7 @@ def read_events(
     kind: str | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The events of a file, directory or glob in the order they are written, as batches of the stream's columns."""
-    source = Input.find(stream, spec, columns=columns, kind=kind)
+    source = Input.find(stream, spec, columns=columns, kind=kind, max_ahead=stream.max_ahead)
     for _, piece in source.pieces(policy or ErrorPolicy()):
         if piece.batch.num_rows:
             yield piece.batch
@@ -138,13 +151,12 @@ def _files(spec: str, kind: str | None) -> Iterator[tuple[Path, str]]:
         return
     try:
         if path.is_dir():
-            found = sorted(
-                child
-                for child in path.iterdir()
-                if child.is_file() and not child.name.startswith((".", "_")) and (kind or format_of(child))
-            )
+            found = sorted(child for child in files_below(path) if kind or event_format(child))
             if not found:
-                raise InputError(f"{spec}: expected event files ({', '.join(ENDINGS)}) in the directory, found none")
+                raise InputError(
+                    f"{spec}: expected event files ({', '.join(EVENT_ENDINGS)}) in the directory, found none"
+                    + _deeper(path)
+                )
         elif path.exists() or not globbing.has_magic(spec):
             path.stat()
             found = [path]
@@ -155,7 +167,16 @@ def _files(spec: str, kind: str | None) -> Iterator[tuple[Path, str]]:
     except OSError as error:
         raise unreadable(path, error) from error
     for file in found:
-        chosen = kind or format_of(file)
+        chosen = kind or event_format(file)
         if chosen is None:
-            raise InputError(f"{file}: the name does not say the format: use --format {'|'.join(FORMATS)}")
+            raise InputError(f"{file}: the name does not say the format: use --format {'|'.join(EVENT_FORMATS)}")
         yield file, chosen
+
+
+def _deeper(directory: Path) -> str:
+    """A hint where files lie in directories that are not entered."""
+    below = next((file for file in directory.rglob("*") if file.is_file() and event_format(file)), None)
+    if below is None:
+        return ""
+    instead = f"{directory}/**/*{below.suffix}"
+    return f" (directories within it are read where they are called NAME=VALUE; for {below} use {instead})"

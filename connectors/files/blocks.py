@@ -15,12 +15,12 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from cep.nearby import similar_file
 from connectors.files.errors import InputError
+from connectors.formats import COMPRESSION
 
 MAX_LINE = 64 << 20
-COMPRESSION = {".gz": "gzip", ".zst": "zstd"}
-"""Endings of compressed files."""
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 Cut = Callable[[bytes], int]
 """Where to cut a block: the length of its longest prefix of whole records, 0 where there is none."""
@@ -95,7 +95,8 @@ def _stdin() -> IO[bytes]:
 def unreadable(path: Path, error: BaseException) -> InputError:
     """The error for a file that the system or a decompressor will not read."""
     reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-    return InputError(f"{path}: cannot be read: {reason}")
+    hint = similar_file(path) if isinstance(error, FileNotFoundError) else None
+    return InputError(f"{path}: cannot be read: {reason}" + (f" ({hint})" if hint else ""))
 
 
 def last_line_break(data: bytes) -> int:
@@ -111,7 +112,7 @@ def read_blocks(path: Path, size: int, cut: Cut = last_line_break) -> Iterator[B
     try:
         chunk = stream.read(size)
         _refuse_binary(path, chunk)
-        chunk = chunk.removeprefix(_BOM)
+        chunk = chunk.removeprefix(BOM)
         while chunk:
             data = carry + chunk if carry else chunk
             end = cut(data)

@@ -19,20 +19,25 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from cep.types import Type
-from connectors.files.blocks import Block, read_blocks, valid_utf8
+from cep.diagnostics import did_you_mean
+from cep.ir.types import Type
+from connectors.files.blocks import BOM, Block, read_blocks, valid_utf8
 from connectors.files.errors import ErrorPolicy, InputError
+from connectors.files.fit import Seen
 from connectors.files.piece import Piece
+from connectors.files.times import EPOCH_WAYS, TEXT_WAYS, Kind, is_time, ways_of
 from connectors.files.values import (
-    ARROW,
     FALSE_TEXT,
+    SIGN,
     TRUE_TEXT,
     Columns,
     Refused,
     arrow_schema,
+    arrow_type,
     batch_of,
     finish,
     from_text,
+    refuse_sign,
 )
 
 EXACT_BELOW = 32 << 10
@@ -59,6 +64,7 @@ def read_csv(
     *,
     delimiter: str = ",",
     declared: Columns | None = None,
+    seen: Seen | None = None,
 ) -> Iterator[Piece]:
     """The events of a file, one batch a block.
 
@@ -69,6 +75,8 @@ def read_csv(
         if reader is None:
             header, block = _header(path, block, delimiter)
             _check_header(path, header, columns, declared or columns)
+            if seen is not None:
+                seen.columns(header)
             reader = _Reader(path, header, columns, policy, delimiter)
         yield Piece(reader.batch(block), block.end, block.read)
 
@@ -183,7 +191,11 @@ def _check_header(path: Path, header: list[str], columns: Columns, declared: Col
             raise InputError(f'{path}:1: expected column "{name}" once in the header, found it {times} times')
     if not any(name in header for name, _ in declared):
         wanted = ", ".join(name for name, _ in declared)
-        raise InputError(f"{path}:1: expected a header with some of {wanted}, found {', '.join(header)[:200]}")
+        near = next(filter(None, (did_you_mean(name, [name for name, _ in declared]) for name in header)), None)
+        found = ", ".join(header)[:200]
+        raise InputError(
+            f"{path}:1: expected a header with some of {wanted}, found {found}" + (f": {near}" if near else "")
+        )
 
 
 class _Reader:
@@ -197,9 +209,9 @@ class _Reader:
         self.delimiter = delimiter
         self.schema = arrow_schema(columns)
         self.present = [(name, type_) for name, type_ in columns if name in header]
-        self.written: dict[str, pa.DataType] = {
-            name: ARROW[type_] for name, type_ in self.present if type_ is Type.TIMESTAMP
-        }
+        self.signed = SIGN in header and SIGN not in self.schema.names
+        self.ways = {name: ways_of(kind) for name, kind in self.present if is_time(kind)}
+        self.written: dict[str, pa.DataType] = {name: ways[0] for name, ways in self.ways.items()}
 
     def batch(self, block: Block) -> pa.RecordBatch:
         """The events of a block."""
@@ -208,7 +220,7 @@ class _Reader:
         return batches[0] if batches else batch_of({name: [] for name, _ in self.columns}, self.columns)
 
     def _parts(self, data: bytes, line: int) -> Iterator[pa.RecordBatch]:
-        if not data.strip():
+        if not data.strip(b"\r\n"):
             return
         batch = self._fast(data)
         if batch is not None:
@@ -229,7 +241,8 @@ class _Reader:
                 begin = end
 
     def _fast(self, data: bytes) -> pa.RecordBatch | None:
-        if not valid_utf8(data):
+        # Arrow takes a byte order mark off whatever it reads, and closes a quote that is open at the end.
+        if not valid_utf8(data) or data.startswith(BOM) or data.count(b'"') % 2:
             return None
         batch = self._decode(data)
         if batch is None and self.written:
@@ -240,7 +253,9 @@ class _Reader:
         return batch
 
     def _decode(self, data: bytes) -> pa.RecordBatch | None:
-        types = {name: self.written.get(name, ARROW[type_]) for name, type_ in self.present}
+        types = {name: self.written.get(name, arrow_type(kind)) for name, kind in self.present}
+        if self.signed:
+            types[SIGN] = pa.string()
         try:
             table = pc.read_csv(
                 pa.BufferReader(data),
@@ -256,8 +271,12 @@ class _Reader:
                     false_values=list(FALSE_TEXT),
                 ),
             )
+            if self.signed and table.column(SIGN).null_count < table.num_rows:
+                return None
             arrays = [
-                finish(table.column(name), type_) if name in types else pa.nulls(table.num_rows, ARROW[type_])
+                finish(table.column(name), type_, text=True)
+                if name in types
+                else pa.nulls(table.num_rows, arrow_type(type_))
                 for name, type_ in self.columns
             ]
         except (pa.ArrowInvalid, Refused):
@@ -267,13 +286,17 @@ class _Reader:
     def _look(self, data: bytes) -> dict[str, pa.DataType]:
         """How the first record writes its timestamps."""
         text = data[: 1 << 16].decode("utf-8", "replace")
-        record = next(item for item in records(text, 1, self.delimiter) if item.raw.strip())
+        record = next(item for item in records(text, 1, self.delimiter) if item.raw.strip("\r\n"))
         written = dict(self.written)
         for name in written:
             index = self.header.index(name)
             value = record.fields[index][0].strip() if index < len(record.fields) else ""
+            if self.ways[name] is TEXT_WAYS:
+                continue
             if _INTEGER.fullmatch(value):
                 written[name] = pa.int64()
+            elif self.ways[name] is EPOCH_WAYS:
+                written[name] = pa.float64() if value else written[name]
             elif value:
                 unit = "ns" if re.search(r"\.\d{7,9}(?!\d)", value) else "us"
                 written[name] = pa.timestamp(unit, "UTC") if _ZONED.fullmatch(value) else pa.timestamp(unit)
@@ -298,7 +321,7 @@ class _Reader:
                 values[name].append(None)
         return batch_of(values, self.columns)
 
-    def _row(self, record: Record, places: list[tuple[str, Type, int]]) -> list[object]:
+    def _row(self, record: Record, places: list[tuple[str, Kind, int]]) -> list[object]:
         try:
             record.raw.encode()
         except UnicodeEncodeError as error:
@@ -308,6 +331,8 @@ class _Reader:
             raise ValueError("expected a closing quote, found the end of the file")
         if len(record.fields) != len(self.header):
             raise ValueError(f"expected {len(self.header)} fields, as in the header, found {len(record.fields)}")
+        if self.signed:
+            refuse_sign(record.fields[self.header.index(SIGN)][0] or None)
         row: list[object] = []
         for name, type_, index in places:
             text, quoted = record.fields[index]

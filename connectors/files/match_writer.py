@@ -4,7 +4,7 @@ Each column of a batch of matches becomes a column of JSON texts; the lines are 
 constant text between them, and the buffer of the result is what is written. No Python object is made per match, except
 for the values that need it (strings with characters to escape, doubles written with an exponent).
 
-Guaranteed: the text of a value is what `json.dumps` (not ASCII-only) and `cep.expr.timestamp_text` would write; a
+Guaranteed: the text of a value is what `json.dumps` (not ASCII-only) and `cep.ir.expr.timestamp_text` would write; a
 DOUBLE that is not finite is `null`. Every line is whole: `write` hands over whole lines only.
 """
 
@@ -55,7 +55,7 @@ def write_matches(batches: Iterable[pa.RecordBatch], pattern: str, out: IO[bytes
     for batch in batches:
         for start in range(0, batch.num_rows, rows):
             part = batch.slice(start, rows)
-            write_all(out, _bytes(match_lines(part, pattern)))
+            write_all(out, text_bytes(match_lines(part, pattern)))
             yield part.num_rows
 
 
@@ -70,7 +70,8 @@ def write_all(out: IO[bytes], data: memoryview) -> None:
             data = data[written:]
 
 
-def _bytes(lines: pa.Array) -> memoryview:
+def text_bytes(lines: pa.Array) -> memoryview:
+    """The characters of an array of strings, one after another, without a copy."""
     _, offsets, data = lines.buffers()
     places = np.frombuffer(offsets, np.int32)
     first, last = int(places[lines.offset]), int(places[lines.offset + len(lines)])
@@ -126,7 +127,7 @@ def _fixed(characters: np.ndarray, valid: pa.Buffer | None) -> pa.Array:
 
 
 def timestamp_texts(array: pa.Array) -> pa.Array:
-    """`cep.expr.timestamp_text` of a column of timestamp[us].
+    """`cep.ir.expr.timestamp_text` of a column of timestamp[us].
 
     >>> timestamp_texts(pa.array([0, 1_500_000, None, -1], pa.timestamp("us", "UTC"))).to_pylist()
     ['1970-01-01T00:00:00Z', '1970-01-01T00:00:01.500Z', None, '1969-12-31T23:59:59.999999Z']

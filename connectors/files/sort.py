@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from connectors.files import Input
 from connectors.files.errors import ErrorPolicy, Ignored
+from connectors.files.fit import Seen
 from connectors.files.merge import LOWEST, Chunk, Cursor, concat, merge_runs, sorted_chunk, times_of
 from connectors.files.piece import Piece
 from connectors.files.prefetch import Progress, prefetch
@@ -124,8 +125,15 @@ class SortedInput:
     """The events of one input by event time; iterate once, then `close`."""
 
     def __init__(
-        self, source: Input, policy: ErrorPolicy, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+        self,
+        source: Input,
+        policy: ErrorPolicy,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        progress: Progress | None = None,
+        seen: Seen | None = None,
     ) -> None:
+        self.seen = seen
         self.source = source
         self.policy = policy
         self.memory = min(memory, MAX_MEMORY)
@@ -171,7 +179,7 @@ class SortedInput:
         return Minima(self.source, self.block, look)
 
     def _pieces(self) -> Iterator[tuple[int, Piece]]:
-        return prefetch(self.source.pieces(self.policy, block=self.block), self.progress)
+        return prefetch(self.source.pieces(self.policy, block=self.block, seen=self.seen), self.progress)
 
     def _hold(self, held: list[Chunk]) -> None:
         self._held = held
@@ -202,8 +210,15 @@ class ArrivalInput:
     """
 
     def __init__(
-        self, source: Input, policy: ErrorPolicy, *, memory: int = DEFAULT_MEMORY, progress: Progress | None = None
+        self,
+        source: Input,
+        policy: ErrorPolicy,
+        *,
+        memory: int = DEFAULT_MEMORY,
+        progress: Progress | None = None,
+        seen: Seen | None = None,
     ) -> None:
+        self.seen = seen
         self.source = source
         self.policy = policy
         self.progress = progress
@@ -212,7 +227,7 @@ class ArrivalInput:
     def chunks(self) -> Iterator[Chunk]:
         """The events with their keys."""
         latest = LOWEST
-        for _, piece in prefetch(self.source.pieces(self.policy, block=self.block), self.progress):
+        for _, piece in prefetch(self.source.pieces(self.policy, block=self.block, seen=self.seen), self.progress):
             if piece.batch.num_rows:
                 keys = np.maximum.accumulate(times_of(piece.batch, self.source.stream.time))
                 keys = np.maximum(keys, latest)

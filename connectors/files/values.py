@@ -2,20 +2,22 @@
 
 The fast readers let Arrow decode whole blocks and call `finish`; where Arrow refuses a block, the slow readers decode
 it value by value with `from_json` and `from_text`, which raise `ValueError` with a text for the user. Both agree on
-what is accepted:
+what is accepted, so a record's verdict and values never depend on the records beside it:
 
 * `TIMESTAMP` is ISO-8601 text (without a zone it is UTC; decimals beyond microseconds are cut off) or an integer, in
-  milliseconds since the epoch. Years 1 to 9999.
-* `INT` takes a number with an integral value that fits 64 bit (`3`, `3.0`, `3e2`); `DOUBLE` any finite number.
-* NaN and Infinity are NULL.
+  milliseconds since the epoch; or what its format says (`connectors.files.times`). Years 1 to 9999.
+* `INT` takes a number with an integral value that fits 64 bit (`3`, `3.0`, `3e2`; in CSV also `0x1f`, as 64 bit in
+  two's complement); `DOUBLE` any finite number. A number beyond the range of DOUBLE is refused.
+* NaN and Infinity (also `Inf`, with a sign or without) are NULL.
 * Text is not converted in JSON: `"true"` is no `BOOLEAN`, `"1"` no `INT`.
+* A record with a value in the field `_sign` is refused: corrections are not read from outside.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +25,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cep.types import Type
+from cep.ir.types import TimeFormat, Type
+from connectors.files.times import Kind, TimeColumn, finish_format, is_time, micros_of
 
 ARROW = {
     Type.INT: pa.int64(),
@@ -38,23 +41,33 @@ FIRST_MICROS = -62_135_596_800_000_000
 LAST_MICROS = 253_402_300_799_999_999
 """0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999Z."""
 _INT_LOW, _INT_HIGH = -(2**63), 2**63 - 1
+_MOST_DIGITS = 4000
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC by construction
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:\.(\d+))?)?)?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
 )
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}", re.ASCII)
+_NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\(\w*\))?|inf|infinity)", re.ASCII | re.IGNORECASE)
 TRUE_TEXT = ("1", "true", "True", "TRUE")
 FALSE_TEXT = ("0", "false", "False", "FALSE")
 
-Column = tuple[str, Type]
+SIGN = "_sign"
+"""The field by which the engine tells a correction (`runtime.intake.batches`); no column of a stream has this name."""
+
+Column = tuple[str, Kind]
 Columns = Sequence[Column]
+
+
+def arrow_type(kind: Kind) -> pa.DataType:
+    """The Arrow type of a column, however it is read."""
+    return ARROW[Type.TIMESTAMP if isinstance(kind, TimeColumn) else kind]
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:
     """The Arrow schema of events that have these columns."""
-    return pa.schema([pa.field(name, ARROW[type_]) for name, type_ in columns])
+    return pa.schema([pa.field(name, arrow_type(kind)) for name, kind in columns])
 
 
 def found(value: object) -> str:
@@ -67,10 +80,8 @@ def found(value: object) -> str:
         return "an object"
     if isinstance(value, list):
         return "an array"
-    if isinstance(value, Huge):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + '..."'
+    text = str(value) if isinstance(value, Huge) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + ('..."' if text.startswith('"') else "...")
 
 
 class Huge(float):
@@ -92,6 +103,29 @@ def json_float(text: str) -> float:
     """A JSON number with a fraction or exponent; `Huge` where it overflows. For `json.loads(parse_float=...)`."""
     value = float(text)
     return Huge(text) if value in (float("inf"), float("-inf")) else value
+
+
+def json_int(text: str) -> int | float:
+    """A JSON number without fraction; `Huge` where it has more digits than Python converts, and DOUBLE holds.
+
+    >>> json_int("-0"), json_int("-1"), str(json_int("1" * 5000)) == "1" * 5000
+    (-0.0, -1, True)
+    """
+    if text == "-0":
+        return -0.0
+    return int(text) if len(text) <= _MOST_DIGITS else Huge(text)
+
+
+def refuse_sign(value: object) -> None:
+    """ValueError, for the user, where a record says that it is a correction.
+
+    >>> refuse_sign(None)
+    """
+    if value is not None:
+        raise ValueError(
+            f'"{SIGN}": expected no value, found {found(value)}: corrections are not read from records yet; leave the '
+            "record out, or the field where the event is to count"
+        )
 
 
 def iso_micros(text: str) -> int:
@@ -133,6 +167,29 @@ def _timestamp(value: object) -> int:
     return micros
 
 
+def _formatted(value: object, written: TimeFormat) -> int | None:
+    try:
+        micros = micros_of(written, value)
+    except (ValueError, OverflowError):
+        what = "a number" if written.kind == "epoch" else "text"
+        raise ValueError(f"expected TIMESTAMP ({what}, {written}), found {found(value)}") from None
+    if micros is not None and not FIRST_MICROS <= micros <= LAST_MICROS:
+        raise ValueError(f"expected TIMESTAMP in the years 1 to 9999 ({written}), found {found(value)}")
+    return micros
+
+
+def converter(kind: Kind) -> Callable[[Any], object]:
+    """The function from a decoded JSON value (never None) to a value of a column; it raises ValueError for the user."""
+    if not isinstance(kind, TimeColumn):
+        return FROM_JSON[kind]
+
+    def convert(value: object) -> object:
+        micros = _timestamp(value) if kind.format is None else _formatted(value, kind.format)
+        return None if micros is None else kind.checked(micros)
+
+    return convert
+
+
 def _integer(value: object) -> int:
     number = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(number, int) and not isinstance(number, bool):
@@ -144,12 +201,12 @@ def _integer(value: object) -> int:
 
 def _double(value: object) -> float | None:
     if isinstance(value, Huge):
-        raise ValueError(f"expected DOUBLE, found {value}, which is out of range")  # noqa: TRY004 - a record's fault
+        raise ValueError(f"expected DOUBLE, found {found(value)}, which is out of range")  # noqa: TRY004 - a record's fault
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:
-            raise ValueError("expected DOUBLE, found an integer that is out of range") from None
+            raise ValueError(f"expected DOUBLE, found {found(value)}, which is out of range") from None
         return number if number - number == 0 else None
     raise ValueError(f"expected DOUBLE, found {found(value)}")
 
@@ -179,7 +236,7 @@ FROM_JSON = {
 }
 
 
-def from_json(value: object, type_: Type) -> object:
+def from_json(value: object, type_: Kind) -> object:
     """A decoded JSON value as a value of a column; ValueError, for the user, where it is none.
 
     >>> from_json(3.0, Type.INT), from_json("1970-01-01T00:00:00Z", Type.TIMESTAMP), from_json(None, Type.STRING)
@@ -188,10 +245,10 @@ def from_json(value: object, type_: Type) -> object:
     Traceback (most recent call last):
     ValueError: expected DOUBLE, found "abc"
     """
-    return None if value is None else FROM_JSON[type_](value)
+    return None if value is None else converter(type_)(value)
 
 
-def from_text(text: str, type_: Type) -> object:
+def from_text(text: str, type_: Kind) -> object:
     """A CSV field (never the empty one) as a value of a column; ValueError, for the user, where it is none.
 
     >>> from_text("true", Type.BOOLEAN), from_text("1e3", Type.INT), from_text("nan", Type.DOUBLE)
@@ -200,6 +257,11 @@ def from_text(text: str, type_: Type) -> object:
     if type_ is Type.STRING:
         return _string(text)
     stripped = text.strip(" \t")
+    if isinstance(type_, TimeColumn):
+        return _time_from_text(text, stripped, type_)
+    if _HEXADECIMAL.fullmatch(stripped) and type_ in (Type.INT, Type.TIMESTAMP):
+        number = int(stripped, 16)
+        return FROM_JSON[type_](number - (1 << 64) if number > _INT_HIGH else number)
     if type_ is Type.BOOLEAN:
         if stripped in TRUE_TEXT or stripped in FALSE_TEXT:
             return stripped in TRUE_TEXT
@@ -210,9 +272,22 @@ def from_text(text: str, type_: Type) -> object:
         return None
     if not _NUMBER.fullmatch(stripped):
         raise ValueError(f"expected {type_}, found {found(text)}")
-    if _INTEGER.fullmatch(stripped) and len(stripped) < 25:
-        return FROM_JSON[type_](int(stripped))
+    if type_ is Type.INT and _INTEGER.fullmatch(stripped) and len(stripped) < 25:
+        return _integer(int(stripped))
     return FROM_JSON[type_](json_float(stripped))
+
+
+def _time_from_text(text: str, stripped: str, kind: TimeColumn) -> object:
+    if kind.format is None:
+        micros = from_text(text, Type.TIMESTAMP)
+        return kind.checked(micros) if isinstance(micros, int) else None
+    if kind.format.kind == "text":
+        return converter(kind)(stripped)
+    if _NOT_FINITE.fullmatch(stripped):
+        return None
+    if not _NUMBER.fullmatch(stripped) or len(stripped) > _MOST_DIGITS:
+        raise ValueError(f"expected TIMESTAMP (a number, {kind.format}), found {found(text)}")
+    return converter(kind)(int(stripped) if _INTEGER.fullmatch(stripped) else json_float(stripped))
 
 
 # --- whole columns -------------------------------------------------------------------------------------------------
@@ -222,17 +297,42 @@ class Refused(Exception):  # noqa: N818 - not an error: the exact reader takes o
     """Arrow decoded a column to something that the exact reader must look at."""
 
 
-def finish(column: pa.ChunkedArray | pa.Array, type_: Type) -> pa.Array:
-    """A decoded column in the type of the engine; `Refused` where a value is out of range."""
+def finish(column: pa.ChunkedArray | pa.Array, type_: Kind, *, text: bool = False) -> pa.Array:
+    """A decoded column in the type of the engine; `Refused` where a value is out of range.
+
+    In a `text`, an infinity is `Infinity` (NULL) or a number beyond the range of DOUBLE (an error): Arrow does not say.
+    """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks)
     if type_ is Type.DOUBLE:
         finite = pc.is_finite(array)
-        return array if pc.all(finite).as_py() is not False else pc.if_else(finite, array, None)
+        if pc.all(finite).as_py() is not False:
+            return array
+        if text and pc.any(pc.is_inf(array)).as_py():
+            raise Refused
+        return pc.if_else(finite, array, None)
+    if isinstance(type_, TimeColumn):
+        return _finish_time(array, type_)
     if type_ is Type.TIMESTAMP:
         return _finish_timestamp(array)
     return array
+
+
+def _finish_time(array: pa.Array, kind: TimeColumn) -> pa.Array:
+    if kind.format is None or pa.types.is_timestamp(array.type):
+        times = _finish_timestamp(array)
+    else:
+        micros = finish_format(array, kind.format)
+        if micros is None:
+            raise Refused
+        low, high = _bounds(micros)
+        if low < FIRST_MICROS or high > LAST_MICROS:
+            raise Refused
+        times = micros.view(ARROW[Type.TIMESTAMP])
+    if kind.latest is not None and times.null_count < len(times) and _bounds(times.cast(pa.int64()))[1] > kind.latest:
+        raise Refused
+    return times
 
 
 def _finish_timestamp(array: pa.Array) -> pa.Array:
@@ -280,9 +380,9 @@ def empty_batch(columns: Columns) -> pa.RecordBatch:
 def batch_of(values: Mapping[str, list[Any]], columns: Columns) -> pa.RecordBatch:
     """A batch of exact values by column, TIMESTAMP as microseconds."""
     arrays = [
-        pa.array(values[name], pa.int64()).view(ARROW[type_])
-        if type_ is Type.TIMESTAMP
-        else pa.array(values[name], ARROW[type_])
-        for name, type_ in columns
+        pa.array(values[name], pa.int64()).view(ARROW[Type.TIMESTAMP])
+        if is_time(kind)
+        else pa.array(values[name], arrow_type(kind))
+        for name, kind in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(columns))

@@ -11,6 +11,7 @@ Not guaranteed: librdkafka's own `debug=conf` output, which the user must ask fo
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -42,6 +43,15 @@ def is_secret(name: str) -> bool:
     (True, True, False)
     """
     return _SECRET.search(name) is not None
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value says where the real one is.
+
+    >>> is_reference("env:PASSWORD"), is_reference("hunter2")
+    (True, False)
+    """
+    return _REFERENCE.fullmatch(value) is not None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,7 +90,7 @@ class KafkaConfig:
 
     def safe(self) -> dict[str, str]:
         """The settings without secrets, for logs."""
-        return {name: MASK if is_secret(name) and not _REFERENCE.fullmatch(value) else value
+        return {name: MASK if is_secret(name) and not is_reference(value) else value
                 for name, value in self.properties}  # fmt: skip
 
     def client(self, defaults: Mapping[str, object] | None = None, **fixed: object) -> dict[str, Any]:
@@ -97,10 +107,12 @@ class KafkaConfig:
         secrets = set()
         for name, value in self.properties:
             if is_secret(name):
-                if not _REFERENCE.fullmatch(value):
+                if not is_reference(value):
                     secrets.add(value)
                 with suppress(KafkaFailureError):  # the reference itself may be the problem that is being reported
                     secrets.add(_resolve(name, value))
+        for _ in range(3):  # within other texts, within other texts: Spark writes our errors into its own, as JSON
+            secrets |= {form(secret)[1:-1] for secret in secrets for form in (json.dumps, repr)}
         for secret in sorted(secrets - {""}, key=len, reverse=True):
             text = text.replace(secret, MASK)
         return text

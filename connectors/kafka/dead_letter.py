@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from connectors.kafka.cluster import ensure_topics, error_of, unreachable
 from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
-from connectors.kafka.publisher import Record
+from connectors.kafka.oversize import PREFIX, SUFFIX
+from connectors.kafka.record import Record
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
-SUFFIX = ".dlq"
-PREFIX = "__connect.errors."
 _PATIENCE = 60.0
 _LONGEST_REASON = 2000
 _LARGEST = 64 << 20

@@ -45,7 +45,7 @@ def decode(
 ) -> tuple[pa.RecordBatch, list[DecodeError]]:
     """The columns of record values, and what was wrong with which row. O(bytes).
 
-    >>> from cep.types import Type
+    >>> from cep.ir.types import Type
     >>> values = pa.array([b'{"acc": "a", "n": 1}', None, b'{"n": "x"}'], pa.binary())
     >>> batch, errors = decode(values, [("acc", Type.STRING), ("n", Type.INT)])
     >>> batch.to_pylist()

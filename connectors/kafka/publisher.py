@@ -1,11 +1,16 @@
-"""Exactly-once publication of batches: one Kafka transaction a batch, with a marker record in it.
+"""Exactly-once publication of batches: Kafka transactions of bounded size, with a marker record in each.
 
-The matches of a batch and a *marker* are written in one transaction. The marker lies in partition 0 of
-`<topic>.cep-commits` (compacted: it keeps the newest marker of each job, for ever), its key is the job, its value says
-which batch it was: `{"job", "batch", "records", "generation", "time"}`. A batch whose id is not above the newest marker
-has been published and is skipped; a batch without matches costs neither transaction nor marker. So a `read_committed`
-consumer sees each match once, whatever is killed and whenever, as long as a batch is offered again, with the same id,
-until `publish` has returned.
+Records and a *marker* (`connectors.kafka.marker`) are written in one transaction. A batch that is too large for one is
+written in *parts*, each a transaction with a marker that says how many of its records are there and what they were; a
+batch that is cut off goes on after the part that was committed last. So a `read_committed` consumer sees each record
+once, whatever is killed and whenever, as long as a batch is offered again, with the same number and the same records in
+the same order, until `publish` has returned. It may see the first parts of a batch before the last. A batch without
+records costs neither transaction nor marker.
+
+*The same batch.* A number alone does not name a batch: `ranges` says what a batch read, and `connectors.kafka.decide`
+compares that with the newest marker, the copy of it in the checkpoint (`ledger`), and what the checkpoint says today.
+What does not fit is refused (`RewindError`), or published again where `on_rewind` is `republish`. Records of a part
+that is there are compared by digest with those offered; other records, or another order, are refused likewise.
 
 *Order.* Records of one key go to one partition in the order they were given.
 
@@ -14,10 +19,12 @@ raises `FencedError` and nothing it has begun becomes visible. The newest marker
 transaction of the job can be open any more. A publisher may have to be opened again (after an aborted transaction, or
 in another process), and then the epoch alone cannot tell the old driver from the new one. So a driver takes a
 *generation* when it starts (`claim`), and markers carry it. A publisher that is fenced gives the other one time to
-write its claim down and looks; it stops where there is a higher generation, and opens again where there is none.
+write its claim down and looks; it stops where there is a higher generation, and opens again where there is none: then
+it was another zombie, or the broker, which fences a producer whose transaction was open for too long.
 
-*What a job is.* One checkpoint: batch ids count up within it. Give a new checkpoint a new job id (Spark's query id is
-right), or its first batches are taken for the published ones of the old.
+*What a job is.* One checkpoint: batch numbers count up within it. Give a new checkpoint a new job id.
+
+*Effects.* Everything that touches the world is in `broker` and `ledger`, so that a simulation runs this very code.
 
 Not guaranteed: anything to `read_uncommitted` consumers; and on librdkafka's built-in cluster neither isolation nor
 fencing exist.
@@ -25,69 +32,76 @@ fencing exist.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Protocol
 
-from connectors.kafka.cluster import ensure_topics, error_of, unreachable
+from connectors.kafka.broker import Broker, RealBroker
 from connectors.kafka.config import KafkaConfig, KafkaFailureError, logger
-from connectors.kafka.marker import MARKER_SETTINGS, MARKER_SUFFIX, PATIENCE, Marker, newest_marker, now
+from connectors.kafka.decide import FAIL, REPUBLISH, InputRange, Offer, Publish, Refuse, Skip, decide, reconcile
+from connectors.kafka.marker import MARKER_SUFFIX, PATIENCE, Marker, check_room, fitting
+from connectors.kafka.oversize import OVERHEAD, SUFFIX, Room, letter_of
+from connectors.kafka.parts import BatchRecords, ContentError, PartLimits
+from connectors.kafka.record import Record
+from connectors.kafka.session import AbortableError, FencedError, PublishError, Session, fenced
 
-if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message, Producer
-
+__all__ = [
+    "FencedError",
+    "LedgerError",
+    "PublishError",
+    "PublishResult",
+    "Record",
+    "RewindError",
+    "TransactionalPublisher",
+]
 _ATTEMPTS = 5
 _COURTESY = 2.0
 """Seconds from being fenced to looking who did it: a claim takes a few round trips to the broker."""
-_DEFAULTS: dict[str, object] = {
-    "compression.type": "lz4",
-    "linger.ms": 20,
-    "queue.buffering.max.kbytes": 32 << 10,  # bounds the memory of a large batch
-    "queue.buffering.max.messages": 200_000,
-    "transaction.timeout.ms": 180_000,
-    "enable.idempotence": True,
-}
 
 
-class FencedError(KafkaFailureError):
-    """A newer publisher of the same job has taken over."""
+class RewindError(KafkaFailureError):
+    """The batch is not the one that what is published goes on with. Trying again cannot help."""
+
+    passing = False
 
 
-class PublishError(KafkaFailureError):
-    """The batch could not be published; nothing of it is visible."""
+class LedgerError(KafkaFailureError):
+    """The checkpoint could not be read or written, which may pass. A batch that is published is not repeated."""
 
-
-class Record(NamedTuple):
-    """A record to publish; `topic` None is the publisher's own."""
-
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
-    topic: str | None = None
-    timestamp: int = 0
+    passing = True
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What became of a batch: `records` were published now, or it had been published before (`skipped`)."""
+    """What became of a batch: `records` were published now, or it had been published before (`skipped`).
+
+    `too_large` of them went to the dead letters.
+    """
 
     batch: int
     records: int
     skipped: bool = False
+    too_large: int = 0
 
 
-class _AbortableError(Exception):
-    """The transaction must be aborted, if need be by a new producer, and can then be tried again."""
+class Ledger(Protocol):
+    """The copy of the newest marker in the checkpoint."""
+
+    def load(self) -> Marker | None:
+        """The copy, None where there is none."""
+
+    def store(self, marker: Marker) -> None:
+        """Replace it, all or nothing; `LedgerError` where that cannot be done."""
 
 
 class TransactionalPublisher:
     """Publishes the batches of a job. One thread at a time.
 
     `publish` wants the batches in order and may be given one again. Opened by the first batch that has records, or by
-    `open`; close it, or leave the `with` block, to let go of the connection.
+    `open`; close it, or leave the `with` block, to let go of the connection. `ranges` gives what a batch read, None
+    where it is not known (any more); without it, a number is taken for a batch. `also` are topics that records name
+    beside `topic`.
     """
 
     def __init__(
@@ -96,35 +110,47 @@ class TransactionalPublisher:
         job_id: str,
         *,
         topic: str,
+        also: Sequence[str] = (),
         marker_topic: str | None = None,
         generation: int | None = None,
         patience: float = PATIENCE,
+        ranges: Callable[[int], InputRange | None] | None = None,
+        ledger: Ledger | None = None,
+        on_rewind: str = FAIL,
+        limits: PartLimits | None = None,
+        broker: Broker | None = None,
     ) -> None:
         self.config = config
         self.job_id = job_id
         self.topic = topic
+        self.topics = (topic, *(name for name in also if name != topic))
         self.marker_topic = marker_topic or topic + MARKER_SUFFIX
         self.generation = generation
         self.patience = patience
+        self.ranges = ranges
+        self.ledger = ledger
+        self.on_rewind = on_rewind
+        self.limits = limits or PartLimits()
+        self.broker: Broker = broker or RealBroker(config, patience)
         self._claimed = generation is not None
-        self._producer: Producer | None = None
+        self._session: Session | None = None
         self._last: Marker | None = None
-        self._delivery: KafkaError | None = None
+        self._kept = -1
+        self._rooms: dict[str, Room] = {}
+        self._letters: set[str] = set()
 
     # Opening
 
     def open(self) -> None:
         """Fence older publishers of the job and learn what is committed."""
-        if self._producer is not None:
+        if self._session is not None:
             return
-        from confluent_kafka import Producer
-
-        ensure_topics(self.config, [self.marker_topic], settings=MARKER_SETTINGS, timeout=min(15.0, self.patience))
-        settings = self.config.client(_DEFAULTS, transactional_id=f"cep-{self.job_id}")
-        producer = Producer(settings, logger=logger)
-        self._producer = producer
+        self.broker.prepare(self.marker_topic)
+        self._rooms = {topic: self.broker.room(topic) for topic in self.topics}
+        check_room(self._room(self.topic).client)
+        self._session = Session(self.broker, self.config, self.job_id, self.patience)
         try:
-            self._insist(producer.init_transactions, "start transactions")
+            self._session.open()
             self._look()
         except BaseException:
             self._drop()
@@ -138,16 +164,26 @@ class TransactionalPublisher:
         )
 
     def _look(self) -> None:
-        """Read the newest marker; raises where it is of a newer driver."""
-        self._last = newest_marker(self.config, self.marker_topic, self.job_id, patience=self.patience)
+        """Read the newest marker; raises where it is of a newer driver, or where markers were lost."""
+        kept = self.ledger.load() if self.ledger is not None else None  # before the marker, which is written earlier
+        if self._last is not None and (kept is None or kept.serial < self._last.serial):
+            kept = self._last  # what this process knows to be committed
+        known = reconcile(self.broker.newest_marker(self.marker_topic, self.job_id), kept, self.on_rewind)
+        if isinstance(known, Refuse):
+            raise RewindError(known.reason)
+        if known.warning is not None:
+            logger.warning("%s", known.warning)
+        self._last = known.marker
         seen = self._last.generation if self._last else 0
         if not self._claimed:
             self.generation = max(seen + 1, self.generation or 0)
         elif self.generation is not None and seen > self.generation:
-            raise self._fenced(f"generation {seen} of the job is publishing, this is generation {self.generation}")
+            raise fenced(
+                self.job_id, f"generation {seen} of the job is publishing, this is generation {self.generation}"
+            )
 
     def last_committed(self) -> int | None:
-        """The newest batch that is published, None where there is none. Opens the publisher."""
+        """The newest batch of which anything is published, None where there is none. Opens the publisher."""
         self.open()
         return self._last.batch if self._last and self._last.batch >= 0 else None
 
@@ -156,18 +192,20 @@ class TransactionalPublisher:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 self.open()
-                assert self.generation is not None
-                before = self._last
-                self._transaction(iter(()), Marker(
-                    self.job_id, before.batch if before else -1, before.records if before else 0, self.generation, now()
-                ))  # fmt: skip
+                before = self._last or Marker(self.job_id, -1, 0, 0, "")
+                self._transaction(before)
             except FencedError:  # noqa: PERF203 - the driver that this one replaces opened again before the claim
                 self._drop()
                 if attempt == _ATTEMPTS:
                     raise
+            except AbortableError as error:
+                self._drop()
+                if attempt == _ATTEMPTS:
+                    raise PublishError(f"job {self.job_id} cannot publish: {error}") from None
             else:
                 break
         self._claimed = True
+        self._keep()
         assert self.generation is not None
         return self.generation
 
@@ -182,13 +220,15 @@ class TransactionalPublisher:
         self.close()
 
     def _drop(self) -> None:
-        from confluent_kafka import KafkaException
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            producer.purge()
-            with suppress(KafkaException):  # it may only now tell of what made us let go
-                producer.flush(0)
+    def _keep(self) -> None:
+        """Copy the newest marker to the checkpoint."""
+        if self.ledger is not None and self._last is not None and self._last.serial > self._kept:
+            self.ledger.store(self._last)
+            self._kept = self._last.serial
 
     # Publishing
 
@@ -196,149 +236,165 @@ class TransactionalPublisher:
         """Publish a batch, or find that it has been published. O(records) time, bounded memory.
 
         `records` that can be iterated again (a list, not a generator) let an aborted transaction be retried here;
-        otherwise `PublishError` asks for the batch to be offered again.
+        otherwise `PublishError` asks for the batch to be offered again. `RewindError`: it is not the batch that has to
+        come.
         """
         again = iter(records) is not records
-        for attempt in range(1, _ATTEMPTS + 1):
+        attempt, serial, begin_anew = 0, -1, False
+        while True:
             rows = iter(records)
             first = next(rows, None)
             if first is None:
                 return PublishResult(batch_id, 0)
+            attempt += 1
             try:
                 self.open()
-                if self._last is not None and batch_id <= self._last.batch:
-                    level = logger.info if batch_id == self._last.batch else logger.warning
-                    level("batch %d of %s was published before (newest: %d): skipped",
-                          batch_id, self.job_id, self._last.batch)  # fmt: skip
-                    return PublishResult(batch_id, self._last.records if batch_id == self._last.batch else 0, True)
-                assert self.generation is not None
-                marker = Marker(self.job_id, batch_id, 0, self.generation, now())
-                return PublishResult(batch_id, self._transaction(chain((first,), rows), marker))
-            except _AbortableError as error:
+                if serial != self._serial:  # something was committed since the last attempt
+                    serial, attempt, begin_anew = self._serial, 1, begin_anew and serial < 0
+                read = self._read(batch_id)
+                decision = self._decide(batch_id, read, begin_anew=begin_anew)
+                result = self._carry_out(decision, batch_id, read, chain((first,), rows))
+            except ContentError as error:
+                if self.on_rewind != REPUBLISH or not again:
+                    raise RewindError(str(error)) from None
+                logger.warning("%s; publishing it from its beginning", error)
+                begin_anew = True
+            except AbortableError as error:
                 self._drop()
-                if not again or attempt == _ATTEMPTS:
+                if not again or attempt >= _ATTEMPTS:
                     raise PublishError(
-                        f"batch {batch_id} was not published: {error}. Nothing of it is visible; offer it again"
+                        f"batch {batch_id} was not published: {error}. What is committed of it is not repeated; offer "
+                        "it again"
                     ) from None
                 logger.warning("batch %d: %s; trying again", batch_id, error)
-            except FencedError:
+            except FencedError as error:
                 self._drop()
                 # With a claimed generation the epoch says only that someone opened later; the marker says who is right.
-                if not self._claimed or not again or attempt == _ATTEMPTS:
+                if not self._claimed or not again or attempt >= _ATTEMPTS:
                     raise
-                time.sleep(_COURTESY)
+                logger.info("batch %d: %s; looking who it was", batch_id, error)
+                self.broker.sleep(_COURTESY)
                 self._look()  # before opening, which would fence the successor
             except BaseException:
                 self._drop()
                 raise
-        raise AssertionError("unreachable: the last attempt returns or raises")
+            else:
+                self._keep()
+                return result
 
-    def _transaction(self, records: Iterator[Record], marker: Marker) -> int:
-        """Write the records and the marker in one transaction; the number of records."""
-        producer = self._producer
-        assert producer is not None
-        self._delivery = None
-        count = 0
-        self._once(producer.begin_transaction, "begin a transaction")
+    @property
+    def _serial(self) -> int:
+        return self._last.serial if self._last is not None else 0
+
+    def _read(self, batch: int) -> InputRange | None:
+        """What the batch read."""
+        if self.ranges is None:
+            return None
+        read = self.ranges(batch)
+        if read is None:
+            raise PublishError(f"the checkpoint does not say what batch {batch} read: its offset log is damaged")
+        return read
+
+    def _decide(self, batch: int, read: InputRange | None, *, begin_anew: bool) -> Publish | Skip:
+        then = None
+        if self.ranges is not None and self._last is not None and 0 <= self._last.batch < batch:
+            then = self.ranges(self._last.batch)
+        decision = decide(self._last, Offer(batch, read, then), self.on_rewind)
+        if isinstance(decision, Refuse):
+            raise RewindError(decision.reason)
+        if decision.warning is not None:
+            logger.warning("%s", decision.warning)
+        if isinstance(decision, Publish) and begin_anew:
+            return replace(decision, after=0, content="", part=0)
+        return decision
+
+    def _carry_out(
+        self, decision: Publish | Skip, batch: int, read: InputRange | None, rows: Iterator[Record]
+    ) -> PublishResult:
+        if isinstance(decision, Skip):
+            logger.info("batch %d of %s was published before: skipped", batch, self.job_id)
+            return PublishResult(batch, decision.records, True)
+        records = BatchRecords(rows)
+        while records.head is not None and records.records < decision.after:
+            records.step()
+        if decision.after and (records.records != decision.after or records.content != decision.content):
+            raise ContentError(
+                f"batch {batch} of job {self.job_id} was published in part, {decision.after:,} records of it, and "
+                f"these are not the first {records.records:,} that it has now. Did the patterns, or the options of the "
+                "job, change? Start it as it was until the batch is done, or once with --on-rewind republish: consumers"
+                " may see matches of the batch again, with the same ids"
+            )
+        if decision.after:
+            logger.info("batch %d: going on after %d records", batch, decision.after)
+        marker = Marker(
+            self.job_id,
+            batch,
+            0,
+            0,
+            "",
+            decision.part - 1,
+            range=read.digest if read is not None else None,
+            start=read.start if read is not None else None,
+            end=read.end if read is not None else None,
+            history=decision.history,
+        )
+        last = False
+        while not last:
+            marker = self._transaction(replace(marker, part=marker.part + 1), records)
+            self._keep()
+            last = marker.last
+        if records.too_large:
+            logger.warning("batch %d: %d records are too large: sent to dead letters", batch, records.too_large)
+        return PublishResult(batch, records.records - decision.after, too_large=records.too_large)
+
+    def _transaction(self, marker: Marker, records: BatchRecords | None = None) -> Marker:
+        """Write a part of the records and the marker, as it then is, in one transaction."""
+        session = self._session
+        assert session is not None
+        assert self.generation is not None
+        session.begin()
         try:
-            for record in records:
-                self._produce(producer, record, record.topic or self.topic)
-                count += 1
-            stamped = Marker(marker.job, marker.batch, count or marker.records, marker.generation, marker.time)
-            value = stamped.encode()
-            self._produce(producer, Record(self.job_id.encode(), value), self.marker_topic, partition=0)
-            self._insist(producer.commit_transaction, "commit")
+            if records is not None:
+                self._write_part(session, records)
+                done = records.head is None
+                marker = replace(marker, records=records.records, last=done, content=records.content)
+            marker = replace(marker, generation=self.generation, time=self.broker.now(), serial=self._serial + 1)
+            value = fitting(marker, self._room(self.topic).client - OVERHEAD, self.marker_topic)
+            session.send(Record(self.job_id.encode(), value), self.marker_topic, partition=0)
+            session.commit()
         except FencedError:
             raise
-        except BaseException as error:
-            self._abort(producer)
-            if isinstance(error, _AbortableError) and self._delivery is not None:
-                raise _AbortableError(f"{error} ({self.config.redact(self._delivery.str())})") from None
+        except BaseException:
+            if not session.abort():
+                self._drop()
             raise
-        self._last = stamped
-        return count
+        self._last = marker
+        return marker
 
-    def _produce(self, producer: Producer, record: Record, topic: str, partition: int = -1) -> None:
-        arguments: dict[str, Any] = {"timestamp": record.timestamp} if record.timestamp else {}
-        if partition >= 0:
-            arguments["partition"] = partition
-        deadline = time.monotonic() + self.patience
-        while True:
-            try:
-                producer.produce(
-                    topic,
-                    record.value,
-                    record.key,
-                    on_delivery=self._delivered,
-                    headers=list(record.headers),
-                    **arguments,
-                )
-                producer.poll(0)  # tells of fatal errors, too
-            except BufferError:  # noqa: PERF203 - a full queue is the ordinary case
-                self._once(lambda: producer.poll(0.1), f"write to {topic}")
-                if time.monotonic() > deadline:
-                    raise PublishError(f"the broker took no record of {topic} for {self.patience:.0f} s") from None
-            except Exception as exception:  # triage re-raises what is not Kafka's
-                self._triage(exception, f"write to {topic} (a record of {len(record.value or b''):,} bytes)")
-            else:
+    def _write_part(self, session: Session, records: BatchRecords) -> None:
+        clock = self.broker.monotonic
+        deadline = clock() + self.broker.transaction_timeout() / 4
+        count = total = 0
+        while (record := records.head) is not None and count < self.limits.records and total < self.limits.bytes:
+            if count and clock() > deadline:
                 return
-
-    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
-        if error is not None and self._delivery is None:
-            self._delivery = error
-
-    def _abort(self, producer: Producer) -> None:
-        try:
-            producer.abort_transaction(self.patience)
-        except Exception as exception:  # the error that led here is the one to report
-            logger.debug("abort failed: %s", self.config.redact(str(exception)))
-            self._drop()
-
-    # Errors
-
-    def _insist(self, call: Callable[[float], object], what: str) -> None:
-        """Make a call that may be repeated until it is done."""
-        deadline = time.monotonic() + self.patience
-        while True:
-            try:
-                call(max(1.0, min(30.0, deadline - time.monotonic())))
-            except Exception as exception:  # noqa: PERF203 - triage re-raises what is not Kafka's
-                if not self._triage(exception, what, retry=time.monotonic() < deadline):
-                    raise
+            size, topic = record.size, record.topic or self.topic
+            if self._room(topic).takes(record, size):
+                session.send(record, topic)
             else:
-                return
+                self._put_aside(session, record, topic)
+                records.too_large += 1
+            records.step()
+            count += 1
+            total += size
 
-    def _once(self, call: Callable[[], object], what: str) -> None:
-        try:
-            call()
-        except Exception as exception:  # triage re-raises what is not Kafka's
-            self._triage(exception, what)
+    def _room(self, topic: str) -> Room:
+        return self._rooms.get(topic, self._rooms[self.topic])
 
-    def _triage(self, exception: Exception, what: str, *, retry: bool = False) -> bool:
-        """Whether to repeat the call that failed; raises what the failure means where not."""
-        from confluent_kafka import KafkaError
-
-        error = error_of(exception)
-        if error is None:
-            raise exception
-        if error.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH):  # noqa: SLF001 - librdkafka's name
-            raise self._fenced(error.str()) from None
-        if error.retriable() and retry:
-            logger.info("%s: %s; trying again", what, self.config.redact(error.str()))
-            return True
-        if error.txn_requires_abort() or error.fatal():  # e.g. the broker forgot a producer that was silent for a week
-            raise _AbortableError(f"cannot {what}: {self.config.redact(error.str())}") from None
-        if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            raise PublishError(
-                f"cannot {what}: more than message.max.bytes. Raise kafka.message.max.bytes here and "
-                "max.message.bytes of the topic, or return fewer fields"
-            ) from None
-        if error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT):  # noqa: SLF001 - as above
-            raise unreachable(self.config, exception) from None
-        raise PublishError(f"cannot {what}: {self.config.redact(error.str())} ({error.name()})") from None
-
-    def _fenced(self, reason: str) -> FencedError:
-        return FencedError(
-            f"job {self.job_id} was taken over by a newer publisher ({self.config.redact(reason)}). This one stops; "
-            "nothing it had not committed is visible. If two drivers run on one checkpoint, stop the older one"
-        )
+    def _put_aside(self, session: Session, record: Record, topic: str) -> None:
+        """Send the letter of a record that is too large instead of it."""
+        if topic not in self._letters:
+            self.broker.prepare_letters(topic + SUFFIX)
+            self._letters.add(topic)
+            logger.warning("a record of %d bytes is too large for %s: see %s", record.size, topic, topic + SUFFIX)
+        session.send(letter_of(record, topic, self._room(topic)), topic + SUFFIX)

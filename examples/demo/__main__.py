@@ -32,6 +32,7 @@ from examples.demo.transactions import Morning, morning
 
 PATTERNS = Path(__file__).with_name("fraud.cep")
 PARTITIONS = 2
+HOURS = 3
 PATIENCE = 150
 """Seconds without all alerts before the demo gives up."""
 COLOURS = {"CardTesting": "red", "RisingAmounts": "yellow", "TwoCountries": "cyan"}
@@ -110,7 +111,7 @@ def show(console: Console, alert: dict[str, Any]) -> None:
 def main() -> int:
     """Run the demo; 0 if every planted fraud was found and the alerts are those of the engine by itself."""
     console = Console()
-    feed = morning()
+    feed = morning(hours=HOURS, start=round((time.time() - HOURS * 3600) * 1000) * 1000)  # up to now, as a live feed is
     wanted = expected_alerts(feed)
     total = sum(wanted.values())
     console.print(f"{len(feed.events):,} card transactions with {sum(map(len, feed.planted.values()))} planted frauds")

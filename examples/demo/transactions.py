@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from cep.expr import timestamp_text
+from cep.ir.expr import timestamp_text
 
-START = 1_772_438_400_000_000  # 2026-03-02T08:00:00Z in microseconds
+START = 1_709_539_200_000_000  # 2024-03-04T08:00:00Z in microseconds, for those who want the same morning again
 COUNTRIES = ("BE", "DE", "ES", "FR", "IT", "NL", "PT")
 SPACING = 360.0
 
@@ -24,8 +24,8 @@ class Morning:
     planted: dict[str, frozenset[str]]
 
 
-def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: int = 11) -> Morning:
-    """The events of a morning; the same for the same arguments."""
+def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: int = 11, start: int = START) -> Morning:
+    """The events of a morning that begins at `start` (microseconds); the same for the same arguments."""
     random = Random(seed)  # noqa: S311 - synthetic data
     events: list[tuple[float, str, str, float]] = []
     accounts = max(1, round(ordinary * SPACING / (hours * 3600)))
@@ -44,7 +44,7 @@ def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: in
     return Morning(
         [
             {
-                "ts": timestamp_text(START + round(at * 1000) * 1000),
+                "ts": timestamp_text(start + round(at * 1000) * 1000),
                 "acc": acc,
                 "country": country,
                 "amnt": round(amnt, 2),
@@ -53,10 +53,6 @@ def morning(ordinary: int = 40_000, frauds: int = 12, hours: float = 3, seed: in
         ],
         {pattern: frozenset(accounts_of) for pattern, accounts_of in planted.items()},
     )
-
-
-def _text(at: float) -> str:
-    return timestamp_text(START + round(at * 1000) * 1000)
 
 
 def _fraud(pattern: str, account: str, at: float, random: Random) -> list[tuple[float, str, str, float]]:

@@ -1,4 +1,4 @@
-"""Option types of the commands: `STREAM=PATH`, sizes in bytes, `--on-error`."""
+"""Option types of the commands: `STREAM=PATH`, sizes in bytes, durations, `--on-error`, `--id-key`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cep.ir.types import MICROS
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from connectors.files.errors import ErrorPolicy
+    from runtime.state.id_key import IdKey
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*([A-Za-z]+)", re.ASCII)
 SMALLEST_MEMORY = 1 << 20
+STRICT_SCHEMA = (
+    "Fail where records do not fit their stream: columns missing or always NULL, events without time or key."
+)
 
 
 class StreamPath(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
@@ -54,6 +63,31 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
         return size
 
 
+class MaxAhead(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    """A duration as in the language, in microseconds, or `off`.
+
+    >>> MaxAhead().convert("1 DAY", None, None), MaxAhead().convert("90 minutes", None, None)
+    (86400000000, 5400000000)
+    """
+
+    name = "DURATION|off"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Microseconds; `connectors.files.times.OFF` for `off`."""
+        from connectors.files.times import OFF
+
+        if isinstance(value, int):
+            return value
+        text = str(value).strip()
+        if text.lower() == "off":
+            return OFF
+        match = _DURATION.fullmatch(text)
+        unit = match[2].upper().removesuffix("S") if match is not None else ""
+        if match is None or unit not in MICROS:
+            self.fail(f"expected a duration such as '1 DAY' or '90 MINUTES', or off, found {value!r}", param, ctx)
+        return round(float(match[1]) * MICROS[unit])
+
+
 class OnError(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
     """`fail`, `skip` or `dead-letter=FILE`."""
 
@@ -69,3 +103,31 @@ class OnError(click.ParamType):  # type: ignore[type-arg]  # generic from click 
             return ErrorPolicy.parse(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class KeyPlace(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
+    """`env:NAME`, as the key that is there."""
+
+    name = "env:NAME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> IdKey:
+        """The key. What was given instead of a place is not repeated: it may be the key."""
+        from runtime.state.id_key import IdKey, IdKeyError
+
+        if isinstance(value, IdKey):
+            return value
+        try:
+            return IdKey.named(str(value))
+        except IdKeyError as error:
+            self.fail(str(error), param, ctx)
+
+
+def id_key_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--id-key`, as all commands that make ids have it."""
+    return click.option(
+        "--id-key",
+        type=KeyPlace(),
+        metavar="env:NAME",
+        help="Make ids with the key in this environment variable, so that nobody without it can forge one. The same "
+        "key gives the same ids.",
+    )(command)

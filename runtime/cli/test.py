@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cep.cli.files import import_root_option, root_for
 from cep.cli.status import FAILED, FINDINGS, GOOD
 from cep.cli.terminal import wants_color
+from runtime.cli.options import STRICT_SCHEMA, id_key_option
 
 if TYPE_CHECKING:
+    from runtime.state.id_key import IdKey
     from runtime.testing import Case, Difference, Outcome
 
 SHOWN = 20
@@ -24,9 +27,21 @@ SHOWN = 20
 @click.option(
     "-k", "expression", metavar="TEXT", help="Only tests whose folder contains TEXT (`a or b`, `not a` work)."
 )
+@click.option("--strict-schema", is_flag=True, help=STRICT_SCHEMA)
 @click.option("-q", "--quiet", is_flag=True, help="Print failures and the summary only.")
+@import_root_option
+@id_key_option
 @click.pass_context
-def test(ctx: click.Context, directories: tuple[Path, ...], update: bool, expression: str | None, quiet: bool) -> None:
+def test(
+    ctx: click.Context,
+    directories: tuple[Path, ...],
+    update: bool,
+    expression: str | None,
+    strict_schema: bool,
+    quiet: bool,
+    import_root: str | None,
+    id_key: IdKey | None,
+) -> None:
     """Run the pattern tests in DIR and below, and compare with what each expects.
 
     \b
@@ -57,7 +72,8 @@ def test(ctx: click.Context, directories: tuple[Path, ...], update: bool, expres
     failed = 0
     for path in chosen:
         try:
-            report = _run(path, update)
+            root = root_for(str(path / "pattern.cep"), map(str, directories), import_root)
+            report = _run(path, update, strict_schema, root, id_key)
         except CaseError as error:
             report = [f"  {error}"]
         if report:
@@ -91,20 +107,23 @@ def _word(word: str, name: str) -> bool:
     return word.casefold() in name.casefold()
 
 
-def _run(path: Path, update: bool) -> list[str]:
-    """Run a case; the lines that tell of a failure, none where it passed."""
+def _run(path: Path, update: bool, strict: bool, import_root: str | None, id_key: IdKey | None) -> list[str]:
+    """Run a case; the lines that tell of a failure, none where it passed. Events that do not fit are told on stderr."""
     from runtime.testing import compare, load_case, run_case
 
     case = load_case(path)
-    outcome = run_case(case)
+    outcome = run_case(case, import_root=import_root, id_key=id_key)
+    unfit = [f"  {text}" for text in outcome.misfits] if strict else []
+    for text in outcome.misfits if not strict else ():
+        click.echo(f"warning: {path}: {text}", err=True)
     if update and case.matches is None and case.errors is None:
         _update(case, outcome)
-        return []
+        return unfit
     difference = compare(case, outcome)
     if update and difference:  # what agrees stays as its author wrote it
         _update(case, outcome)
-        return []
-    return _report(difference, outcome)
+        return unfit
+    return [*_report(difference, outcome), *unfit]
 
 
 def _report(difference: Difference, outcome: Outcome) -> list[str]:
@@ -117,6 +136,7 @@ def _report(difference: Difference, outcome: Outcome) -> list[str]:
                 lines.append(f"    and {len(items) - SHOWN} more")
     if lines and outcome.matches is not None:
         lines.append(f"  ({len(outcome.matches)} matches in all)")
+        lines += [f"  note: {note}" for note in outcome.notes]
     return lines
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from runtime.spark.errors import JobError
 
 if TYPE_CHECKING:
-    from runtime.spark.dataflow import detect
+    from runtime.spark.flow.dataflow import detect
 
 __all__ = ["JobError", "detect"]
 
@@ -24,7 +24,7 @@ __all__ = ["JobError", "detect"]
 def __getattr__(name: str) -> object:
     """Load PySpark only when it is needed."""
     if name == "detect":
-        from runtime.spark.dataflow import detect
+        from runtime.spark.flow.dataflow import detect
 
         return detect
     raise AttributeError(f"module 'runtime.spark' has no attribute {name!r}")

@@ -15,9 +15,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cep.model import Stream
-from cep.plan import Plan, canonical
-from cep.types import Type, common_type
+from cep.ir.model import Stream
+from cep.ir.plan import Plan, canonical
+from cep.ir.types import Type, common_type
 from runtime.spark.sql import bucket, prefilter, quote
 
 _SEED = 42  # what Spark's hash partitioning starts from
@@ -30,6 +30,19 @@ class Member:
 
     plan: Plan
     generation: int = 0
+
+    @property
+    def keep(self) -> int | None:
+        """How far behind the watermark events are needed to build the engine anew, in microseconds; None for ever.
+
+        Where rows wait, a DISTINCT tuple that was put out is alive to them for so much longer, and whether it was put
+        out depends on the gaps of its events, which reach a window further back.
+        """
+        plan = self.plan
+        kept = [plan.keep(leaf.var) for leaf in plan.leaves]
+        if plan.hold is not None and plan.merges and plan.window is not None:
+            kept.append(2 * plan.window + plan.hold)
+        return None if None in kept else max(each for each in kept if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +61,17 @@ class Group:
         wanted = {column for plan in plans for column in plan.needed_columns(stream)}
         declared = plans[0].stream(stream).columns if plans else ()
         return tuple(column for column in declared if column in wanted)
+
+    @property
+    def unordered(self) -> dict[str, tuple[str, ...]]:
+        """The streams whose events a SEQ compares with each other without an order at ties, and their key here."""
+        names = sorted({name for member in self.members for name in member.plan.unordered})
+        return {name: dict(self.key or ()).get(name, ()) for name in names}
+
+    @property
+    def waits(self) -> bool:
+        """Whether some pattern holds events back until the watermark has passed them."""
+        return any(member.plan.hold is not None for member in self.members)
 
     @property
     def streams(self) -> frozenset[str]:
@@ -89,13 +113,18 @@ class Layout:
         return {slot: group for group in self.groups for slot in group.slots}
 
 
-def layout(members: Sequence[Member], streams: Mapping[str, Stream], buckets: int) -> Layout:
-    """The layout of a job over `streams`, which may be more than the patterns use."""
+def layout(
+    members: Sequence[Member], streams: Mapping[str, Stream], buckets: int, *, every_column: bool = False
+) -> Layout:
+    """The layout of a job over `streams`, which may be more than the patterns use.
+
+    With `every_column`, all declared attributes are read, not only those that a pattern needs.
+    """
     grouped: dict[str, list[Member]] = {}
     for member in members:
         grouped.setdefault(group_name(member.plan), []).append(member)
     groups = tuple(_group(name, grouped[name], buckets) for name in sorted(grouped))
-    feeds = tuple(_feed(streams[name], groups) for name in sorted(streams))
+    feeds = tuple(_feed(streams[name], groups, every_column) for name in sorted(streams))
     return Layout(groups=groups, feeds=feeds, buckets=buckets)
 
 
@@ -134,7 +163,7 @@ def _group(name: str, members: Iterable[Member], buckets: int) -> Group:
     )
 
 
-def _feed(stream: Stream, groups: Iterable[Group]) -> Feed:
+def _feed(stream: Stream, groups: Iterable[Group], every_column: bool) -> Feed:
     targets = []
     wanted = {(stream.time, Type.TIMESTAMP)} if stream.time is not None else set()
     for group in groups:
@@ -158,7 +187,7 @@ def _feed(stream: Stream, groups: Iterable[Group]) -> Feed:
                 columns=tuple(name for name, _ in columns),
             )
         )
-    chosen = tuple(column for column in stream.columns if column in wanted) or stream.columns[:1]
+    chosen = tuple(column for column in stream.columns if every_column or column in wanted) or stream.columns[:1]
     return Feed(stream=stream, columns=chosen, targets=tuple(targets))
 
 

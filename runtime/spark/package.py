@@ -1,8 +1,8 @@
 """`python -m runtime.spark.package OUT.zip`: our code as one zip, for `--py-files` and `addArtifacts`.
 
-It holds `cep`, `runtime` and `connectors`. What they need on executors (numpy, pyarrow, pandas, protobuf) has native
-code and must be installed where the workers run. With a master that is not local, `cep run` builds and ships the zip by
-itself.
+It holds `cep`, `runtime` and `connectors`. What they need on executors (numpy, pyarrow, pandas, protobuf,
+cryptography) has native code and must be installed where the workers run. With a master that is not local, `cep run`
+builds and ships the zip by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Typed expressions as Spark SQL text, so that filters and partition keys are worked out in the JVM.
 
-The meaning is the one `cep.expr` fixes, whatever `spark.sql.ansi.enabled` says: only functions that give NULL in both
-modes are used (`try_add`, `try_divide`, `try_mod`, ...). TIMESTAMP and DURATION are BIGINT microseconds inside an
+The meaning is the one `cep.ir.expr` fixes, whatever `spark.sql.ansi.enabled` says: only functions that give NULL in
+both modes are used (`try_add`, `try_divide`, `try_mod`, ...). TIMESTAMP and DURATION are BIGINT microseconds inside an
 expression; `column` wraps an attribute so, and reads NaN as NULL.
 
 The engine evaluates every filter again. What is pushed down here must therefore keep every event that the engine would
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cep.expr import COMPARISONS, Call, Col, Const, Expr, walk
-from cep.types import Type
+from cep.ir.expr import COMPARISONS, Call, Col, Const, Expr, walk
+from cep.ir.types import Type
 
 SPARK_TYPES = {
     Type.INT: "BIGINT",
@@ -82,21 +82,32 @@ def constant(value: object, type_: Type) -> str:
 
 
 def to_sql(expr: Expr) -> str:
-    """The expression over the columns of its variable's stream (variables' names are dropped: use one at a time)."""
-    if isinstance(expr, Col):
-        return column(expr.attr, expr.type)
-    if isinstance(expr, Const):
-        return constant(expr.value, expr.type)
-    return _call(expr)
+    """The expression over the columns of its variable's stream (variables' names are dropped: use one at a time).
+
+    Innermost first and without recursion: a sum can be a long chain.
+    """
+    done: _Done = {}
+    for node in reversed(list(walk(expr))):
+        if isinstance(node, Col):
+            done[id(node)] = column(node.attr, node.type)
+        elif isinstance(node, Const):
+            done[id(node)] = constant(node.value, node.type)
+        else:
+            done[id(node)] = _call(node, done)
+    return done[id(expr)]
+
+
+_Done = dict[int, str]
+"""What the nodes of an expression came to, by identity."""
 
 
 def _not_nan(sql: str) -> str:
     return f"nullif({sql}, CAST('NaN' AS DOUBLE))"  # in Spark NaN equals NaN
 
 
-def _as(expr: Expr, type_: Type) -> str:
+def _as(expr: Expr, type_: Type, done: _Done) -> str:
     """An argument in the type that the operation works in."""
-    sql = to_sql(expr)
+    sql = done[id(expr)]
     if type_ is Type.DOUBLE and expr.type is not Type.DOUBLE:
         return f"CAST({sql} AS DOUBLE)"
     if expr.type is Type.NULL and type_ is not Type.NULL:
@@ -111,70 +122,71 @@ def _common(args: Iterable[Expr]) -> Type:
     return next(iter(kinds)) if len(kinds) == 1 else Type.DOUBLE
 
 
-def _arithmetic(expr: Call) -> str:
+def _arithmetic(expr: Call, done: _Done) -> str:
     op, args = expr.op, expr.args
     if op == "/":
-        return _not_nan(f"try_divide({_as(args[0], Type.DOUBLE)}, {_as(args[1], Type.DOUBLE)})")
+        return _not_nan(f"try_divide({_as(args[0], Type.DOUBLE, done)}, {_as(args[1], Type.DOUBLE, done)})")
     if expr.type is Type.DOUBLE:
-        left, right = (_as(arg, Type.DOUBLE) for arg in args)
+        left, right = (_as(arg, Type.DOUBLE, done) for arg in args)
         return _not_nan(f"try_mod({left}, {right})" if op == "%" else f"({left} {op} {right})")
     if Type.DOUBLE in (args[0].type, args[1].type):
         # DURATION * fraction: the nearest microsecond, halves away from zero, NULL outside 64 bits.
-        left, right = (_as(arg, Type.DOUBLE) for arg in args)
+        left, right = (_as(arg, Type.DOUBLE, done) for arg in args)
         return f"try_cast(round({left} {op} {right}) AS BIGINT)"
-    left, right = (_as(arg, Type.INT) for arg in args)
+    left, right = (_as(arg, Type.INT, done) for arg in args)
     return f"{'try_mod' if op == '%' else _TRY[op]}({left}, {right})"
 
 
-def _call(expr: Call) -> str:
+def _call(expr: Call, done: _Done) -> str:
     op, args = expr.op, expr.args
     if op in ("+", "-", "*", "/", "%"):
-        return _arithmetic(expr)
+        return _arithmetic(expr, done)
     if op in COMPARISONS:
         shared = _common(args)
-        return f"({_as(args[0], shared)} {op} {_as(args[1], shared)})"
+        return f"({_as(args[0], shared, done)} {op} {_as(args[1], shared, done)})"
     if op in ("and", "or"):
-        return "(" + f" {op.upper()} ".join(_as(arg, Type.BOOLEAN) for arg in args) + ")"
+        return "(" + f" {op.upper()} ".join(_as(arg, Type.BOOLEAN, done) for arg in args) + ")"
     if op == "not":
-        return f"(NOT {_as(args[0], Type.BOOLEAN)})"
+        return f"(NOT {_as(args[0], Type.BOOLEAN, done)})"
     if op == "isnull":
-        return f"({to_sql(args[0])} IS NULL)"
+        return f"({done[id(args[0])]} IS NULL)"
     if op == "in":
         shared = _common(args)
-        return f"({_as(args[0], shared)} IN ({', '.join(_as(arg, shared) for arg in args[1:])}))"
+        return f"({_as(args[0], shared, done)} IN ({', '.join(_as(arg, shared, done) for arg in args[1:])}))"
     if op == "like":
-        return _like(expr)
+        return _like(expr, done)
     if op == "case":
         arms = "".join(
-            f" WHEN {_as(c, Type.BOOLEAN)} THEN {_as(v, expr.type)}"
+            f" WHEN {_as(c, Type.BOOLEAN, done)} THEN {_as(v, expr.type, done)}"
             for c, v in zip(args[:-1:2], args[1::2], strict=True)
         )
-        return f"(CASE{arms} ELSE {_as(args[-1], expr.type)} END)"
+        return f"(CASE{arms} ELSE {_as(args[-1], expr.type, done)} END)"
     if op == "cast":
-        return f"CAST({to_sql(args[0])} AS DOUBLE)"
-    return _function(expr)
+        return f"CAST({done[id(args[0])]} AS DOUBLE)"
+    return _function(expr, done)
 
 
-def _function(expr: Call) -> str:
+def _function(expr: Call, done: _Done) -> str:
     op, args = expr.op, expr.args
-    first = _as(args[0], expr.type) if op != "length" else to_sql(args[0])
+    first = _as(args[0], expr.type, done) if op != "length" else done[id(args[0])]
     if op == "neg":
         return f"(- {first})" if expr.type is Type.DOUBLE else f"try_subtract(0L, {first})"
     if op == "abs":
         if expr.type is Type.DOUBLE:
             return f"abs({first})"
-        return f"(CASE WHEN {first} < 0 THEN try_subtract(0L, {first}) ELSE {first} END)"
+        # Written once: ABS inside ABS would otherwise triple the text with every level. NULL outside 64 bits.
+        return f"try_cast(abs(CAST({first} AS DECIMAL(20, 0))) AS BIGINT)"
     if op == "round":
         return f"round({first})" if expr.type is Type.DOUBLE else first
     if op in ("lower", "upper", "length"):
         return f"{op}({first})"
     if op in ("coalesce", "greatest", "least"):
-        values = ", ".join(_as(arg, expr.type) for arg in args)
+        values = ", ".join(_as(arg, expr.type, done) for arg in args)
         return f"{op}({values})" if len(args) > 1 else first
     raise AssertionError(f"unknown operation {op}")
 
 
-def _like(expr: Call) -> str:
+def _like(expr: Call, done: _Done) -> str:
     subject, pattern = expr.args
     assert isinstance(pattern, Const)
     if pattern.value is None:
@@ -182,7 +194,7 @@ def _like(expr: Call) -> str:
     wanted = str(pattern.value)
     # There is no escape in the language, and always one in Spark: a character that does not occur does no harm.
     unused = next(c for c in map(chr, range(1, 0xD800)) if c not in wanted and c not in "%_'\\")
-    return f"({_as(subject, Type.STRING)} LIKE {text(wanted)} ESCAPE '{unused}')"
+    return f"({_as(subject, Type.STRING, done)} LIKE {text(wanted)} ESCAPE '{unused}')"
 
 
 # --- filters and keys ----------------------------------------------------------------------------------------------

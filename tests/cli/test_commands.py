@@ -116,7 +116,8 @@ def test_a_file_that_is_not_text_leaves_with_2(cep):
     Path("binary.cep").write_bytes(b"STREAM \xff")
     status, out, _ = cep("validate", "binary.cep")
     assert status == 2
-    assert "error[CEP0002]: `binary.cep` is not UTF-8 text: byte 7 is 0xff" in out
+    assert "error[CEP0002]: `binary.cep` is not UTF-8 text\n" in out
+    assert "note: byte 0xff on line 1 (offset 7) cannot be decoded" in out
 
 
 def test_a_byte_order_mark_is_no_error(cep):

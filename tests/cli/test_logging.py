@@ -60,3 +60,24 @@ def test_what_client_libraries_log_looks_the_same(capsys):
         "logger": "connectors.kafka",
     }
     assert failed["exception"][0]["exc_value"] == "odd"
+
+
+def failing(password):
+    raise ValueError("odd" if password else "even")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_tracebacks_have_no_values_of_variables(capsys, monkeypatch, terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal, raising=False)
+    logging.configure("debug")
+    canary = "canary-" + "5ecret"
+    settings = {"sasl.password": canary}
+    for log in (structlog.get_logger(), getLogger("connectors.kafka")):
+        try:
+            failing(settings["sasl.password"])
+        except ValueError:  # noqa: PERF203 - two rounds
+            log.exception("failed")
+    err = capsys.readouterr().err
+    assert err.count("failing") >= 2
+    assert "odd" in err
+    assert canary not in err

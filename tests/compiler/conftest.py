@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cep.hypergraph import Atom, Predicate, Query
+from cep.ir.hypergraph import Atom, Predicate, Query
 
 
 def _gcq(text: str) -> Query:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cep.compiler.gcq import gcq
 from cep.compiler.normalise import Normal, normalise
 from cep.compiler.pipeline import compile_source
-from cep.gcq import GCQ
-from cep.model import Pattern
-from cep.plan import Plan
+from cep.ir.gcq import GCQ
+from cep.ir.model import Pattern
+from cep.ir.plan import Plan
 from cep.source import Source
 
 STREAMS = """

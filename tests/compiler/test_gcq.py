@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cep.gcq import GCQ
-from cep.types import Type
+from cep.ir.gcq import GCQ
+from cep.ir.types import Type
 from tests.compiler.patterns import query, texts
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import runtime
-from cep.plan import Plan
+from cep.ir.plan import Plan
 from tests.compiler.patterns import plan
 
-START = datetime(2026, 1, 1, tzinfo=timezone.utc)
+START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize(

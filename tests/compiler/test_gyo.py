@@ -9,7 +9,7 @@ import pytest
 from cep.compiler.classify import classify
 from cep.compiler.join_tree import check_tree, join_tree
 from cep.compiler.reduce import Cse, Flt, Iso, reduce
-from cep.hypergraph import Atom, Predicate, Query
+from cep.ir.hypergraph import Atom, Predicate, Query
 
 Q4 = "R(a,b,c) S(d,e,f) T(g,h,i) | a<d, d<g"
 Q5 = "R(a,b,c,k) S(d,e,f,k) T(g,h,i) | a<d, d<g"

@@ -19,7 +19,7 @@ from cep.compiler.classify import classify
 from cep.compiler.decompose import bag_query, decompose
 from cep.compiler.join_tree import binary, check_tree, connex_variables, join_tree, nodes, sibling_closed
 from cep.compiler.reduce import reduce
-from cep.hypergraph import Atom, Predicate, Query, TreeNode
+from cep.ir.hypergraph import Atom, Predicate, Query, TreeNode
 
 ALPHABET = "uvwxyz"
 
@@ -372,7 +372,7 @@ from cep.compiler.atom_tree import atom_tree
 from cep.compiler.decompose import decompose
 from cep.compiler.join_tree import join_tree, nodes
 from cep.compiler.reduce import reduce
-from cep.hypergraph import Atom, Predicate, Query
+from cep.ir.hypergraph import Atom, Predicate, Query
 
 randomness = random.Random(7)
 for _ in range(40):

@@ -8,7 +8,7 @@ import pytest
 
 from cep.compiler.join_tree import binary, check_tree, collapse, connex_variables, join_tree, nodes, sibling_closed
 from cep.compiler.reduce import reduce
-from cep.hypergraph import TreeNode
+from cep.ir.hypergraph import TreeNode
 
 
 def node(label, *children, n=False, on=()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cep.plan import Plan, Step
+from cep.ir.plan import Plan, Probe, Step
 from tests.compiler.patterns import plan, texts
 
 CARD_TESTING = "SEQ(T s1, T s2, T l) WHERE s1.p < 100 AND s2.p < 100 AND l.p > 400 PARTITION BY k WITHIN 1 HOUR"
@@ -260,7 +260,7 @@ def test_conditions_that_equalities_make_one_are_one() -> None:
 
 
 def exists(found: Plan, var: str) -> list[str]:
-    return [step.var for step in steps(found, var) if step.exists]
+    return [step.var for step in steps(found, var) if isinstance(step, Probe)]
 
 
 def test_what_distinct_does_not_return_is_only_asked_for_along_chains() -> None:
@@ -289,7 +289,7 @@ def test_existence_is_asked_last() -> None:
     found = plan(
         "SEQ(AND(T a, T b), T c) WHERE a.k = c.k AND b.k = c.k AND a.x < c.x WITHIN 1 HOUR RETURN DISTINCT c.k AS k"
     )
-    assert [(step.var, step.exists) for step in steps(found, "c")] == [("a", False), ("b", True)]
+    assert [(step.var, isinstance(step, Probe)) for step in steps(found, "c")] == [("a", False), ("b", True)]
 
 
 def test_existence_does_not_lose_a_condition_said_of_another_variable() -> None:
@@ -298,7 +298,7 @@ def test_existence_does_not_lose_a_condition_said_of_another_variable() -> None:
         "SEQ(AND(T q, T r), T p) WHERE q.k = p.k AND r.k = p.k AND r.y = p.y AND q.x < r.y WITHIN 1 HOUR "
         "RETURN DISTINCT p.k AS k"
     )
-    assert [(s.var, s.exists, texts(s.checks)) for s in steps(found, "p")] == [
+    assert [(s.var, isinstance(s, Probe), texts(s.checks)) for s in steps(found, "p")] == [
         ("q", False, ["q.x < p.y"]),
         ("r", True, []),
     ]
@@ -327,4 +327,4 @@ def test_a_distinct_output_merges_what_it_leaves_out(text: str, merges: bool) ->
 
 def test_without_distinct_nothing_is_only_asked_for() -> None:
     found = plan("SEQ(T a, T b, T c) PARTITION BY k WITHIN 1 HOUR RETURN c.k AS k")
-    assert not any(step.exists for trigger in found.triggers for step in trigger.steps)
+    assert not any(isinstance(step, Probe) for trigger in found.triggers for step in trigger.steps)

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from cep.compiler.gcq import as_inequality, gcq
 from cep.compiler.normalise import normalise
 from cep.compiler.pipeline import plan_query
-from cep.expr import FLIPPED, INEQUALITIES, Call, Col, Expr, columns, rewrite, split_shift, variables
-from cep.gcq import GCQ
-from cep.plan import Plan, Step
-from cep.types import Type
-from tests.oracle.generate import Case, cases
+from cep.ir.expr import FLIPPED, INEQUALITIES, Call, Col, Expr, columns, rewrite, split_shift, variables
+from cep.ir.gcq import GCQ
+from cep.ir.plan import Bind, Plan, Probe, Step
+from cep.ir.types import Type
+from tests.oracle.cases import Case, cases
 
 Said = tuple[object, ...]
 
@@ -43,7 +43,7 @@ def used(found: Plan, path: tuple[Step, ...]) -> Counter[Said]:
 
 def skipped(found: Plan, start: str, path: tuple[Step, ...]) -> set[str]:
     """What lies behind the steps that only ask for existence."""
-    bound = {start, *(step.var for step in path if not step.exists)}
+    bound = {start, *(step.var for step in path if isinstance(step, Bind))}
     return {leaf.var for leaf in found.leaves} - bound
 
 
@@ -51,7 +51,7 @@ def check_conditions(found: Plan, conditions: list[Expr]) -> None:
     for trigger in found.triggers:
         for path in (trigger.steps, *trigger.alternatives):
             unseen = skipped(found, trigger.var, path)
-            probed = {step.var for step in path if step.exists}
+            probed = {step.var for step in path if isinstance(step, Probe)}
             # Of the variables behind a probe, only the one that is probed is compared with what is bound.
             near = [c for c in conditions if variables(c) & unseen <= probed and not variables(c) <= unseen]
             assert used(found, path) == Counter(map(said, near)), f"trigger {trigger.var}"
@@ -61,7 +61,7 @@ def check_conditions(found: Plan, conditions: list[Expr]) -> None:
                 assert set(step.key) <= bound
                 assert all(variables(r.bound) <= bound for r in step.ranges)
                 assert all(variables(c) <= bound | {step.var} for c in step.checks)
-                if not step.exists:
+                if isinstance(step, Bind):
                     bound.add(step.var)
 
 
@@ -79,7 +79,7 @@ def check_keys(found: Plan) -> None:
                     assert (key.name in names) == shared
                 for name, supplier in zip(names, step.key, strict=True):
                     assert supplier in {var for var, _ in next(k for k in found.keys if k.name == name).members}
-                if not step.exists:
+                if isinstance(step, Bind):
                     bound.add(step.var)
 
 

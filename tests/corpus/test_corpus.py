@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import product
 from pathlib import Path
@@ -19,19 +20,20 @@ import pytest
 
 from cep.compiler.pipeline import Result, compile_source
 from cep.diagnostics import Diagnostics, Severity
+from cep.ir.types import Type
 from cep.source import Source
 from cep.syntax.fmt import fmt
-from cep.types import Type
 from runtime import Engine
 from runtime.testing import compare, load_case, run_case
 from tests.oracle.harness import Maker, Match, Treatment, run
+from tests.oracle.judge import dated, one_order_of_ids
 from tests.oracle.sql import Database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cep.model import Stream
-    from cep.plan import Plan
+    from cep.ir.model import Stream
+    from cep.ir.plan import Plan
 
 HERE = Path(__file__).parent
 CASES = sorted(str(path.parent.relative_to(HERE)) for path in HERE.glob("*/*/pattern.cep"))
@@ -96,9 +98,11 @@ def _key(record: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
     return (micros(record["start"]), micros(record["end"]), *values)
 
 
-def _matches(found: Sequence[Match], *, once: bool) -> Counter[Any]:
-    counted = Counter((match.start, match.end, *match.fields) for match in found)
-    return Counter(dict.fromkeys(counted, 1)) if once else counted
+def _matches(found: Sequence[Match]) -> Counter[Any]:
+    net: Counter[Any] = Counter()
+    for match in found:
+        net[(match.start, match.end, *match.fields)] += match.sign
+    return Counter({key: n for key, n in net.items() if n})
 
 
 @pytest.mark.parametrize("case", MATCHING)
@@ -106,11 +110,15 @@ def test_expected_matches_are_what_the_query_gives(case: str) -> None:
     result = compiled(case)
     assert errors_text(result) == ""
     (pattern,), (plan,) = result.patterns, result.plans
-    rows = DATABASE.matches(
-        pattern, parse_events(HERE / case / "events.jsonl", plan.streams), with_times=not plan.distinct
-    )
-    keys = Counter((None, None, *row) if plan.distinct else row for row in rows)
-    assert keys == Counter(_key(record, plan) for record in expected(case, plan))
+    events = parse_events(HERE / case / "events.jsonl", plan.streams)
+    records = expected(case, plan)
+    if plan.distinct:
+        keys = Counter(DATABASE.matches(pattern, events))
+        assert keys == Counter(dict.fromkeys((_key(record, plan)[2:] for record in records), 1))
+        bag = {*DATABASE.matches(replace(pattern, distinct=False), events, with_times=True)}
+        assert not dated(plan) or {_key(record, plan) for record in records} <= bag, "times of combinations"
+        return
+    assert Counter(DATABASE.matches(pattern, events, with_times=True)) == Counter(_key(r, plan) for r in records)
 
 
 @pytest.mark.parametrize("case", MATCHING)
@@ -124,8 +132,12 @@ def test_every_treatment_gives_the_expected_matches(case: str) -> None:
     ids: set[bytes] | None = None
     for how in TREATMENTS:
         found = run(maker, plan, plan.streams, events, how).matches
-        got = _matches(found, once=plan.distinct and plan.window is not None)
-        assert got == want, f"{how}: missing {want - got}, extra {got - want}"
+        if one_order_of_ids(plan) or how.order == "time":
+            got = _matches(found)
+            assert got == want, f"{how}: missing {want - got}, extra {got - want}"
+        else:
+            assert {match.fields for match in found} == {key[2:] for key in want}, how
+            continue
         these = {match.id for match in found}
         assert plan.distinct or len(these) == len(found), f"{how}: two matches with one id"
         assert ids is None or these == ids, f"{how}: other ids than under {TREATMENTS[0]}"
@@ -147,8 +159,8 @@ def test_formatting_keeps_the_plan(case: str) -> None:
     formatted = fmt(source, diagnostics)
     assert not diagnostics.has_errors
     assert fmt(Source("pattern.cep", formatted), diagnostics) == formatted
-    keys = [plan.key for plan in compile_source(Source("pattern.cep", formatted)).plans]
-    assert keys == [plan.key for plan in compile_source(source).plans]
+    keys = [plan.meaning for plan in compile_source(Source("pattern.cep", formatted)).plans]
+    assert keys == [plan.meaning for plan in compile_source(source).plans]
 
 
 def test_the_corpus_is_found() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cep.plan import Plan
+from cep.ir.plan import Plan
 from tests.costs.support import SECOND
 from tests.runtime.support import compiled
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cep.plan import Plan
+from cep.ir.plan import Plan
 from runtime import Engine
 from tests.oracle.harness import ARROW_TYPES
 

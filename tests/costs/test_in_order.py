@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime.engine
+import runtime.compaction
 from runtime import Engine
 from tests.costs.support import SECOND, feed, work
 from tests.runtime.support import compiled
@@ -40,7 +40,7 @@ def turns(window: int, first: int, last: int, steps: int) -> dict[str, Any]:
 def test_work_per_event_is_flat_when_window_and_state_grow_100_fold(
     steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime.engine, "_COMPACT_AT", 10**9)
+    monkeypatch.setattr(runtime.compaction, "ROWS", 10**9)
     per_event, per_match, state = [], [], []
     for window, windows in ((360, 30), (36_000, 1)):
         engine = Engine(compiled(seq(steps, window)))
@@ -63,7 +63,7 @@ def test_compaction_is_amortised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row is copied at most once for each row that died: at most one more write per event and index."""
     per_event = []
     for window in (360, 3600):
-        monkeypatch.setattr(runtime.engine, "_COMPACT_AT", 16)
+        monkeypatch.setattr(runtime.compaction, "ROWS", 16)
         engine = Engine(compiled(seq(2, window)))
         with work(engine) as done:
             feed(engine, turns(window, 0, 10, 2), watermark=True, size=48)

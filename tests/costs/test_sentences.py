@@ -19,7 +19,7 @@ from cep.source import Source
 from runtime import Engine
 from tests.costs.sentences import PLAIN, SENTENCES, TIMED, normal, plan, timed
 from tests.costs.support import SECOND, Work, feed, work
-from tests.oracle.generate import make
+from tests.oracle.cases import make
 
 PATH = "STREAM R (a INT, b INT); STREAM S (d INT, e INT); STREAM U (g INT, h INT);"
 SIZES = (100, 1000)
@@ -227,6 +227,23 @@ def test_a_check_on_every_partner() -> None:
         feed(engine, timed(n, x=np.full(n, 5)), size=n)
         vain.append(one_more(engine, {"ts": n * SECOND, "k": 0, "x": 5, "y": 0})["dead_ends"])
     assert vain == list(SIZES)
+
+
+def test_a_chain_of_a_stream_with_order_by() -> None:
+    """Ties are checked on every partner in range, so nothing is promised. Without ties an event meets itself alone."""
+    ordered = TIMED.replace("BY ts", "BY ts ORDER BY y")
+    text = f"{ordered} PATTERN P SEQ(T a, T b, T c) PARTITION BY k WITHIN 50 SECONDS;"
+    engine = Engine(plan(text, delay="checked", update="per neighbour"))
+    with work(engine) as done:
+        assert feed(engine, timed(300, k=np.arange(300) % 3), size=7) > 1000
+    partners = 50 // 3 + 1
+    assert done["dead_ends"] <= 300 * (1 + partners)
+    vain = []
+    for n in SIZES:
+        engine = Engine(plan(text, delay="checked"))
+        feed(engine, timed(n, ts=np.zeros(n, dtype=np.int64)), size=n)
+        vain.append(one_more(engine, {"ts": 0, "k": 0, "x": 0, "y": 0})["dead_ends"] >= n)
+    assert vain == [True, True]
 
 
 def test_a_star() -> None:

@@ -8,7 +8,7 @@ from cep.compiler.load import load
 from cep.compiler.resolve import resolve
 from cep.compiler.satisfiable import satisfiable
 from cep.diagnostics import Diagnostics
-from cep.model import Pattern
+from cep.ir.model import Pattern
 from cep.source import Source
 
 

@@ -6,10 +6,10 @@ import pytest
 from passes import judge
 
 from cep.diagnostics import Severity
-from cep.expr import Call, walk
-from cep.model import Pattern
+from cep.ir.expr import Call, walk
+from cep.ir.model import Pattern
+from cep.ir.types import Type
 from cep.source import Source
-from cep.types import Type
 
 STREAMS = """
 STREAM A (ts TIMESTAMP, k STRING, i INT, d DOUBLE, b BOOLEAN) TIMESTAMP BY ts;

@@ -11,6 +11,9 @@ from passes import judge
 
 from cep.compiler.load import read_source
 from cep.diagnostics import Diagnostics
+from cep.ir.body import steps
+from cep.ir.expr import Col, columns
+from cep.ir.model import Pattern
 from cep.source import Source
 
 PAGE = (Path(__file__).parents[2] / "docs" / "diagnostics.md").read_text(encoding="utf-8")
@@ -58,8 +61,39 @@ def assert_findings_have_places(source: Source) -> None:
                 assert source.position(span.start) == (span.line, span.column), item
     if not diagnostics.has_errors:
         for pattern in patterns:
-            assert pattern.variables, pattern
             assert pattern.fields, pattern
+            for branch in pattern.branches or (pattern,):
+                assert_model(branch)
+                assert [(name, expr.type) for name, expr in branch.fields] == [
+                    (name, expr.type) for name, expr in pattern.fields
+                ]
+
+
+def assert_model(pattern: Pattern) -> None:
+    """Every condition is with whom it speaks of, and speaks of nothing that there is not."""
+    single = {Col(v.name, attr, type_) for v in pattern.variables for attr, type_ in v.stream.columns}
+    own = {gap.name: {Col(gap.name, attr, type_) for attr, type_ in gap.stream.columns} for gap in pattern.gaps}
+    values = {gap.name: {Col(gap.name, one.name, one.type) for one in gap.aggregates} for gap in pattern.gaps}
+    prev = {gap.name: {Col(gap.name, f"PREV({col.attr})", col.type) for col in own[gap.name]} for gap in pattern.gaps}
+    every_value = set().union(*values.values())
+    assert sorted(step.var for step in steps(pattern.body)) == sorted([*own, *(v.name for v in pattern.variables)])
+    assert all(set(columns(condition.expr)) <= single for condition in pattern.conditions)
+    assert all(set(columns(condition.expr)) <= single | every_value for condition in pattern.having)
+    assert all(set(columns(condition.expr)) & every_value for condition in pattern.having)
+    assert all(set(columns(expr)) <= single | every_value for _, expr in pattern.fields)
+    used = [expr for _, expr in pattern.fields]
+    used += [c.expr for c in (*pattern.having, *(c for gap in pattern.gaps for c in (*gap.conditions, *gap.pairs)))]
+    assert every_value == every_value & {col for expr in used for col in columns(expr)}
+    for gap in pattern.gaps:
+        others = single | (every_value - values[gap.name])
+        for condition in gap.conditions:
+            assert set(columns(condition.expr)) & own[gap.name]
+            assert set(columns(condition.expr)) <= others | own[gap.name]
+        for condition in gap.pairs:
+            assert set(columns(condition.expr)) & prev[gap.name]
+            assert set(columns(condition.expr)) <= others | own[gap.name] | prev[gap.name]
+        for one in gap.aggregates:
+            assert one.arg is None or set(columns(one.arg)) <= own[gap.name]
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])

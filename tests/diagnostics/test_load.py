@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -110,8 +111,20 @@ def test_what_is_no_file_is_a_finding(tmp_path: Path, name: str) -> None:
 
 def test_a_device_is_not_imported() -> None:
     diagnostics = Diagnostics()
-    load(Source("<string>", "IMPORT '/dev/zero';\n"), diagnostics)
-    assert [item.code for item in diagnostics] == ["CEP0001"]
+    load(Source("<string>", "IMPORT '/dev/zero';\n"), diagnostics, import_root="/")
+    assert [(item.code, item.message) for item in diagnostics] == [
+        ("CEP0001", "cannot import `/dev/zero`: not a regular file")
+    ]
+
+
+def test_a_pipe_is_not_imported_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.cep")
+    write(tmp_path, main="IMPORT 'pipe.cep';\n")
+    (item,) = judge(source(tmp_path))[1]
+    assert (item.code, item.message) == (
+        "CEP0001",
+        f"cannot import `{tmp_path / 'pipe.cep'}`: not a regular file",
+    )
 
 
 def test_a_finding_in_an_imported_file_carries_its_name(tmp_path: Path) -> None:

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from cep.compiler.bounds import alternatives, conflict, largest_gap
 from cep.compiler.satisfiable import satisfiable
+from cep.compiler.shared.bounds import alternatives
+from cep.compiler.shared.differences import conflict, largest_gap
 from cep.diagnostics import Diagnostics, Severity
-from cep.expr import COMPARISONS, Call, Col, Const, Expr, Value, columns
-from cep.model import Condition, Pattern, Stream, Variable
+from cep.ir.body import All, Body, One, Seq
+from cep.ir.expr import COMPARISONS, Call, Col, Const, Expr, Value, columns
+from cep.ir.model import Condition, Pattern, Stream, Variable
+from cep.ir.types import Type
 from cep.source import Source
-from cep.types import Type
 
 BIG = 2**53
 DOMAIN: dict[Type, list[Value]] = {
@@ -130,11 +132,14 @@ CONDITIONS = st.recursive(
 )
 
 
-def pattern_of(exprs: list[Expr], order: tuple[tuple[str, str], ...] = (), window: int | None = None) -> Pattern:
+ANY_ORDER = All((One("a"), One("b")))
+
+
+def pattern_of(exprs: list[Expr], body: Body = ANY_ORDER, window: int | None = None) -> Pattern:
     return Pattern(
         name="P",
         variables=tuple(Variable(name=v, stream=STREAM, span=TEXT.span(0, 1)) for v in "ab"),
-        order=order,
+        body=body,
         conditions=tuple(Condition(expr=e, span=TEXT.span(10 * i, 10 * i + 5)) for i, e in enumerate(exprs)),
         partition_by=(),
         window=window,
@@ -171,13 +176,11 @@ def brute_force(pattern: Pattern) -> bool:
 @settings(max_examples=600, deadline=None)
 @given(
     st.lists(CONDITIONS, min_size=1, max_size=4),
-    st.sampled_from([(), (("a", "b"),)]),
+    st.sampled_from([All((One("a"), One("b"))), Seq((One("a"), One("b")))]),
     st.sampled_from([None, 1, 2, 3]),
 )
-def test_what_is_called_impossible_has_no_solution(
-    exprs: list[Expr], order: tuple[tuple[str, str], ...], window: int | None
-) -> None:
-    pattern = pattern_of(exprs, order, window)
+def test_what_is_called_impossible_has_no_solution(exprs: list[Expr], body: Body, window: int | None) -> None:
+    pattern = pattern_of(exprs, body, window)
     claimed = codes(pattern)
     event(f"claimed: {bool(claimed)}")
     if claimed:

@@ -1,4 +1,6 @@
-"""Whoever follows the tutorial literally gets what it shows. `CEP_UPDATE_GOLDEN=1` writes the output anew.
+"""Whoever follows the tutorial, or the page about files, literally gets what it shows.
+
+`CEP_UPDATE_GOLDEN=1` writes the output anew.
 
 The blocks of the page are one shell session. `sh` blocks are run; in `console` blocks each line that begins with `$ `
 is, and what it prints must be what follows. Directives, as in test_docs.py, in a comment in the line before:
@@ -25,6 +27,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "tutorial.md"
+FILES = ROOT / "docs" / "files.md"
 BLOCK = re.compile(
     r"^(?:<!-- (?P<directives>[^\n]*) -->\n)?```(?P<language>sh|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -97,14 +100,14 @@ def session(chosen: list[Command], directory: Path) -> list[tuple[str, int]]:
     return [(parts[i], int(parts[i + 1])) for i in range(0, len(parts) - 1, 2)]
 
 
-def check(chosen: list[Command]) -> None:
-    page = PAGE.read_text(encoding="utf-8")
+def check(chosen: list[Command], path: Path = PAGE) -> None:
+    page = path.read_text(encoding="utf-8")
     # Not pytest's directory: sockets lie in this one, and their names may not be long.
     with tempfile.TemporaryDirectory(prefix="cep-", ignore_cleanup_errors=True) as directory:
         results = session(chosen, Path(directory))
     changes = []
     for command, (output, status) in zip(chosen, results, strict=True):
-        place = f"tutorial.md:{command.line}: {command.text}\n{output}"
+        place = f"{path.name}:{command.line}: {command.text}\n{output}"
         assert status == command.status, place
         if command.shown is None:
             continue
@@ -115,7 +118,7 @@ def check(chosen: list[Command]) -> None:
     for (start, end), output in reversed(changes):
         page = page[:start] + output + page[end:]
     if changes:
-        PAGE.write_text(page, encoding="utf-8")
+        path.write_text(page, encoding="utf-8")
 
 
 def test_the_tutorial_works_as_it_is_written():
@@ -124,6 +127,11 @@ def test_the_tutorial_works_as_it_is_written():
         re.findall(r"^cep (\w+)", "\n".join(command.text for command in chosen), re.MULTILINE)
     )
     check(chosen)
+
+
+def test_the_page_about_files_shows_what_the_commands_print():
+    begin = Command(". .venv/bin/activate && mkdir play && cd play", 0, spark=False, status=0, shown=None)
+    check([begin, *commands(FILES.read_text(encoding="utf-8"))], FILES)
 
 
 @pytest.mark.spark

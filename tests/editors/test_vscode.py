@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from cep.compiler.functions import FUNCTIONS
+from cep.compiler.shared.functions import EVERY_FUNCTION
 from cep.diagnostics import Diagnostics
+from cep.ir.types import COLUMN_TYPES
 from cep.lsp.keywords import KEYWORD_HELP, TYPE_HELP
 from cep.source import Source
 from cep.syntax._generated.CepLexer import CepLexer
 from cep.syntax.parse import parse
-from cep.types import COLUMN_TYPES
 
 ROOT = Path(__file__).parents[2]
 VSCODE = ROOT / "editors" / "vscode"
 WORDS = CepLexer.symbolicNames[CepLexer.STREAM : CepLexer.DAY + 1]
-UNITS = CepLexer.symbolicNames[CepLexer.MILLISECOND : CepLexer.DAY + 1]
+UNITS = CepLexer.symbolicNames[CepLexer.MICROSECOND : CepLexer.DAY + 1]
 SPELLINGS = [*WORDS, *(f"{unit}S" for unit in UNITS)]
 
 
@@ -70,7 +70,7 @@ def test_the_committed_grammar_is_what_the_lexer_gives():
 @pytest.mark.parametrize("change", [str.upper, str.lower, str.title])
 def test_every_keyword_is_coloured(word, change):
     written = change(word)
-    scope = scopes(f"( {written} (")[written]
+    scope = scopes(f"( {written} ;")[written]  # before a bracket MAX is a function
     assert scope.startswith(("keyword.", "constant.language", "storage.type"))
 
 
@@ -80,9 +80,30 @@ def test_a_keyword_inside_a_name_or_after_a_dot_is_not(word):
     assert scopes(f"a.{word} <")[word] == "variable.other.property.cep"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", EVERY_FUNCTION)
 def test_every_function_is_coloured_where_it_is_called(name):
     assert scopes(f"{name}(a.x)")[name] == "support.function.cep"
+
+
+def test_operators_and_quantifiers_of_a_body_are_coloured():
+    found = scopes("SEQ(run(Login{5,} f), NEXT (A{2} a, B+ b), next NEXT) RETURN COUNT(f) AS run")
+    assert found["run"] == "variable.other.cep"  # the last: a name
+    assert found["NEXT"] == "variable.other.cep"
+    assert found["{5,}"] == found["{2}"] == "keyword.operator.quantifier.cep"
+    assert (found["+"], found["COUNT"]) == ("keyword.operator.cep", "support.function.cep")
+    assert scopes("SEQ(Run (A+ a))")["Run"] == scopes("NEXT(A a, B b)")["NEXT"] == "keyword.operator.word.cep"
+
+
+def test_pygments_colours_the_same_words():
+    from pygments import lex
+
+    from cep.highlight import CepLexer as Lexer
+
+    text = "PATTERN P SEQ(RUN(A{2,} a), FIRST(B b)) WHERE PREV(a.x) < MAX(a.x) AND next.run = 5 IDLE AFTER"
+    found = {part: str(kind) for kind, part in lex(text, Lexer())}
+    assert (found["RUN"], found["IDLE"], found["AFTER"]) == ("Token.Keyword",) * 3
+    assert (found["FIRST"], found["PREV"], found["MAX"]) == ("Token.Name.Function",) * 3
+    assert (found["next"], found["run"]) == ("Token.Name", "Token.Name.Attribute")
 
 
 @pytest.mark.parametrize("type_", COLUMN_TYPES)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cep.expr import Call, Col, Const
-from cep.hypergraph import TreeNode, Verdict
-from cep.model import Stream
-from cep.plan import Edge, Field, Guarantees, Index, Key, Leaf, Plan, Range, Step, Trigger
-from cep.types import Type
+from cep.ir.expr import Call, Col, Const
+from cep.ir.hypergraph import TreeNode, Verdict
+from cep.ir.model import Stream
+from cep.ir.plan import Bind, Edge, Field, Guarantees, Index, Key, Leaf, Plan, Probe, Range, Trigger
+from cep.ir.types import Type
 
 HOUR = 3_600_000_000
 TRANS = Stream(
@@ -58,9 +58,9 @@ def card_testing(name: str = "CardTesting") -> Plan:
     )
     s1_s2, s2_l = compare("<", ts("s1"), ts("s2")), compare("<", ts("s2"), ts("l"))
 
-    def step(var: str, via: str, index: int, op: str, chain: bool = False) -> Step:
+    def step(var: str, via: str, index: int, op: str, chain: bool = False) -> Bind:
         bound = Range(op=op, bound=ts(via))
-        return Step(var=var, via=via, index=index, key=(via,), ranges=(bound,), checks=(), chain=chain)
+        return Bind(var=var, via=via, index=index, key=(via,), ranges=(bound,), checks=(), chain=chain)
 
     return Plan(
         pattern=name,
@@ -152,7 +152,7 @@ def awkward(name: str = 'Tri<a>"ngle" & | `x`') -> Plan:
             Trigger(
                 var="a",
                 steps=(
-                    Step(
+                    Bind(
                         var="b",
                         via="a",
                         index=0,
@@ -160,14 +160,13 @@ def awkward(name: str = 'Tri<a>"ngle" & | `x`') -> Plan:
                         ranges=(),
                         checks=(compare("<>", col("a", "x"), col("b", "x")), compare("=", col("a", "x"), odd)),
                     ),
-                    Step(
+                    Probe(
                         var="d",
                         via="b",
                         index=1,
                         key=("b",),
                         ranges=(Range(op=">", bound=col("b", "x")), Range(op="<=", bound=col("a", "y"))),
                         checks=(),
-                        exists=True,
                     ),
                 ),
             ),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from importlib import import_module
 from xml.etree import ElementTree as ET
 
 import pytest
 
+import cep
+from cep.compiler.pipeline import compile_pattern, compile_source
+from cep.diagnostics import Diagnostics
 from cep.explain import FORMATS
+from cep.ir.body import One, Select, Seq
+from cep.source import Source
 from tests.explain.plans import awkward, card_testing
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -68,7 +74,7 @@ def test_json_holds_the_keys_of_validate_and_the_plan():
     (pattern,) = json.loads(render("json", card_testing()))["patterns"]
     assert pattern["name"] == "CardTesting"
     assert pattern["window_ms"] == 3_600_000
-    assert pattern["key"] == card_testing().key
+    assert (pattern["key"], pattern["layout"]) == (card_testing().meaning, card_testing().layout)
     assert pattern["indexes"][1] == {"variable": "s2", "group_by": ["s2.acc"], "sort_by": "s2.ts"}
     step = pattern["triggers"][2]["steps"][0]
     assert step["key"] == ["l.acc"]
@@ -127,3 +133,53 @@ def test_dot_quotes_every_label():
     assert text.count("{") == text.count("}")
     for line in text.splitlines():
         assert len(re.findall(r'(?<!\\)"', line)) % 2 == 0
+
+
+# --- gaps ------------------------------------------------------------------------------------------------------------
+
+GAPS = """
+STREAM A (ts TIMESTAMP, k STRING, x INT) TIMESTAMP BY ts;
+STREAM B (ts TIMESTAMP, k STRING, x INT) TIMESTAMP BY ts;
+PATTERN P SEQ(A a, NOT B b, A c, NOT B late) PARTITION BY k WITHIN 1 HOUR RETURN a.k AS k;
+"""
+
+
+def selecting(select):
+    """A plan with FIRST or LAST of its second step; the body is what the parser will make of it."""
+    (pattern,) = compile_source(Source("t.cep", GAPS.replace("NOT B b, A c, NOT B late", "B b, A c"))).patterns
+    body = Seq((One("a"), One("b", select), One("c")))
+    return compile_pattern(replace(pattern, body=body), Diagnostics())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_shows_gaps_and_when_a_match_comes(name):
+    text = render(name, *cep.compile(GAPS).values())
+    for said in ("NOT b", "NOT late", "between neighbours", "of every combination"):
+        assert said in text, said
+    if name in ("text", "json", "svg"):
+        assert "emission" in text
+    assert "since" not in text, "the name of a column that nobody wrote"
+
+
+@pytest.mark.parametrize("select", list(Select))
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_the_compiler_invents_has_no_name_that_cannot_be_written(name, select):
+    text = render(name, selecting(select))
+    for hidden in (f"{select.value} b.", "since", f'"{select.value} b"'):
+        assert hidden not in text, hidden
+    assert f"{select.value} b: no {'earlier' if select is Select.FIRST else 'later'} b" in text
+
+
+def test_json_says_of_each_gap_who_waits_and_how_it_is_asked():
+    (pattern,) = json.loads(render("json", *cep.compile(GAPS).values()))["patterns"]
+    assert [leaf["variable"] for leaf in pattern["leaves"]] == ["a", "c"]
+    first, last = pattern["gaps"]
+    assert (first["variable"], first["asked"], first["held"]) == ("b", "between neighbours", "c")
+    assert (first["bounds"], first["keys"]) == (["a.ts < b.ts < c.ts"], ["b.k = c.k"])
+    assert first["until"] == "the watermark has reached c.ts"
+    assert (last["asked"], last["held"], last["until"]) == (
+        "of every combination",
+        "a",
+        "the watermark has passed a.ts + 1 HOUR",
+    )
+    assert pattern["guarantees"]["emission"].startswith("when its last event has arrived and the watermark has")

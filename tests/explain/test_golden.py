@@ -17,7 +17,16 @@ ENDINGS = {"text": "txt", "json": "json", "mermaid": "mmd", "dot": "dot", "svg":
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
-@pytest.mark.parametrize(("name", "path"), [("card_testing", CARD_TESTING), ("patterns", GOLDEN / "patterns.cep")])
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("card_testing", CARD_TESTING),
+        ("patterns", GOLDEN / "patterns.cep"),
+        ("absence", GOLDEN / "absence.cep"),
+        ("sets", GOLDEN / "sets.cep"),
+        ("alternatives", GOLDEN / "alternatives.cep"),
+    ],
+)
 def test_explain_prints_what_it_printed_before(name, path, output_format):
     plans = tuple(cep.compile(path.read_text(encoding="utf-8"), filename=path.name).values())
     text = import_module(f"cep.explain.{output_format}").render(plans)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from cep.model import Stream
-from cep.types import Type
+from cep.ir.model import Stream
+from cep.ir.types import Type
 from connectors.files import ErrorPolicy, read_events
 
 TRANS = Stream(

@@ -20,7 +20,7 @@ HEADER = "ts,acc,amnt,n,ok\n"
 
 
 def test_every_type_and_null(read: Read) -> None:
-    text = HEADER + '2026-01-01T12:00:00Z,a,1.5,7,true\n,,,,\n1767268800000,"",-2,0,0\n'
+    text = HEADER + '2024-01-01T12:00:00Z,a,1.5,7,true\n,,,,\n1704110400000,"",-2,0,0\n'
     assert read(text, "e.csv") == [
         one(ts=NOON, acc="a", amnt=1.5, n=7, ok=True),
         one(),
@@ -29,7 +29,7 @@ def test_every_type_and_null(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-01-01T12:00:00", "2026-01-01 14:00:00+02:00", "1767268800000", "2026-01-01T12:00:00.0000001Z"]
+    "text", ["2024-01-01T12:00:00", "2024-01-01 14:00:00+02:00", "1704110400000", "2024-01-01T12:00:00.0000001Z"]
 )
 def test_a_file_may_write_timestamps_in_any_of_the_ways(read: Read, text: str) -> None:
     assert [row["ts"] for row in read(f"ts\n{text}\n{text}\n", "e.csv")] == [NOON, NOON]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cep.expr import timestamp_text
+from cep.ir.expr import timestamp_text
 from connectors.files.match_writer import (
     double_texts,
     json_text,
@@ -56,7 +56,7 @@ def test_strings_are_escaped_also_in_a_dictionary(values: list[str | None]) -> N
 
 
 def batch(count: int = 3) -> pa.RecordBatch:
-    moment = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
+    moment = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
     return pa.RecordBatch.from_pydict(
         {
             "_id": pa.array([bytes([n]) * 16 for n in range(count)], pa.binary(16)),
@@ -72,7 +72,7 @@ def batch(count: int = 3) -> pa.RecordBatch:
 def test_a_match_is_one_object_a_line() -> None:
     lines = match_lines(batch(), "P").to_pylist()
     assert lines[1] == (
-        '{"id": "01010101010101010101010101010101", "pattern": "P", "start": "2026-01-01T00:00:00Z", "end": null, '
+        '{"id": "01010101010101010101010101010101", "pattern": "P", "start": "2024-01-01T00:00:00Z", "end": null, '
         '"fields": {"a\\"b": "x\\"\\n", "n": 1, "ok": true}}\n'
     )
     assert [json.loads(line)["fields"]["n"] for line in lines] == [None, 1, 2]

@@ -29,9 +29,9 @@ def read(path: Path, columns: dict[str, pa.Array], policy: ErrorPolicy | None = 
         pa.array([NOON, None], pa.timestamp("us", "Europe/Berlin")),
         pa.array([NOON * 1000 + 999, None], pa.timestamp("ns", "UTC")),
         pa.array([NOON // 1000, None], pa.int64()),
-        pa.array(["2026-01-01T12:00:00Z", None]),
-        pa.array(["2026-01-01T12:00:00", None]),
-        pa.array(["2026-01-01T14:00:00+02:00", None]).dictionary_encode(),
+        pa.array(["2024-01-01T12:00:00Z", None]),
+        pa.array(["2024-01-01T12:00:00", None]),
+        pa.array(["2024-01-01T14:00:00+02:00", None]).dictionary_encode(),
     ],
     ids=lambda array: str(array.type) + str(array[0])[-6:],
 )
@@ -40,7 +40,7 @@ def test_timestamps_of_any_kind(tmp_path: Path, array: pa.Array) -> None:
 
 
 def test_dates_are_midnight(tmp_path: Path) -> None:
-    assert read(tmp_path, {"ts": pa.array([dt.date(2026, 1, 1)])}) == [one(ts=NOON - 12 * 3_600_000_000)]
+    assert read(tmp_path, {"ts": pa.array([dt.date(2024, 1, 1)])}) == [one(ts=NOON - 12 * 3_600_000_000)]
 
 
 def test_other_types_that_fit(tmp_path: Path) -> None:

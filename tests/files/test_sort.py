@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cep.model import Stream
-from cep.types import Type
+from cep.ir.model import Stream
+from cep.ir.types import Type
 from connectors.files import ErrorPolicy, Input, sort
 from connectors.files.merge import LOWEST, Cursor, merge_runs, rounds
 from connectors.files.sort import ArrivalInput, SortedInput

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from connectors.kafka.built_in import BuiltInCluster
-from connectors.kafka.cluster import ensure_topics, offsets, partitions_of
+from connectors.kafka.cluster import ensure_topics
 from connectors.kafka.config import KafkaConfig
 from connectors.testing import RealKafka, kafka_for_tests
+from tests.kafka.decided import decided
 
 
 @pytest.fixture(scope="session")
@@ -84,39 +85,7 @@ def send(config):
 @pytest.fixture
 def committed(config):
     """Every committed record of a topic, as messages in partition and offset order."""
-
-    def read(name: str):
-        from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-        places = partitions_of(config, name, None)
-        end = offsets(config, places, "latest")
-        consumer = Consumer(
-            config.client(
-                {"fetch.message.max.bytes": 64 << 20},
-                group_id="look",
-                isolation_level="read_committed",
-                enable_auto_commit=False,
-                enable_partition_eof=True,
-                auto_offset_reset="earliest",
-            )
-        )
-        try:
-            consumer.assign([TopicPartition(topic_, number, 0) for topic_, number in places])
-            left = {place for place in places if end[place] > 0}
-            found = []
-            while left:
-                message = consumer.poll(30)
-                assert message is not None, f"no answer from {name}"
-                if message.error():
-                    assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
-                    left.discard((message.topic(), message.partition()))
-                else:
-                    found.append(message)
-        finally:
-            consumer.close()
-        return sorted(found, key=lambda message: (message.partition(), message.offset()))
-
-    return read
+    return lambda name: decided(config, name)
 
 
 @pytest.fixture(scope="session")

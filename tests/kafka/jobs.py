@@ -7,8 +7,12 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+from connectors.kafka.cluster import admin_client, ensure_topics
+from connectors.kafka.config import KafkaConfig
 
 ROOT = Path(__file__).parent.parent.parent
 # The watermark is wide: how far partitions are read apart in a batch is no part of these tests.
@@ -20,7 +24,7 @@ PATTERN CardTesting
   WITHIN 2 MINUTES
   RETURN l.acc AS acc, s1.ts AS first_ts, s2.ts AS second_ts, l.ts AS last_ts, l.amnt AS amount;
 """
-START = 1_767_225_600_000
+START = 1_704_067_200_000
 STEP = 100
 ACCOUNTS = 200
 
@@ -66,3 +70,20 @@ def replayed(pattern: Path, file: Path) -> list[str]:
         cep("replay", pattern, "--in", f"Trans={file}"), cwd=ROOT, capture_output=True, text=True, check=True
     )
     return done.stdout.splitlines()
+
+
+def delete(config: KafkaConfig, name: str) -> None:
+    """Delete a topic, and wait until it is gone."""
+    admin = admin_client(config)
+    (done,) = admin.delete_topics([name]).values()
+    done.result()
+    deadline = time.monotonic() + 60
+    while name in admin.list_topics(timeout=10).topics:
+        assert time.monotonic() < deadline, f"{name} is still there"
+        time.sleep(0.2)
+
+
+def make_anew(config: KafkaConfig, name: str) -> None:
+    """Delete a topic and create it again, under the same name."""
+    delete(config, name)
+    ensure_topics(config, [name], settings={"retention.ms": "-1"})

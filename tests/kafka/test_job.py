@@ -10,15 +10,17 @@ import pytest
 
 import cep
 from connectors.kafka.cluster import ensure_topics
-from runtime.spark.job import Job, follow, prepare, start
+from runtime.spark.job.start import Job, prepare
+from runtime.spark.job.supervise import Supervisor
 from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, replayed, write_jsonl
+from tests.spark.helpers import ATTEMPTS, Shared
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark]
 
 SECRET, WRITTEN = "hunter2-by-reference", "hunter2-written-out"
 POISON = {
     b"no-json": b"{not json",
-    b"wrong-type": b'{"ts": "2026-01-01T00:00:00Z", "acc": 7, "amnt": "much"}',
+    b"wrong-type": b'{"ts": "2024-01-01T00:00:00Z", "acc": 7, "amnt": "much"}',
     b"too-long": b'{"acc": "' + b"x" * 10_000_000 + b'"}',
     b"no-utf8": b'{"acc": "\xff\xfe"}',
     b"tombstone": None,
@@ -103,6 +105,7 @@ def test_alerts_are_replays_and_poison_is_put_aside_and_secrets_stay_secret(
     assert SECRET.encode() not in everything_under(checkpoint)
 
 
+@pytest.mark.slow
 def test_with_fail_the_job_names_the_record_and_goes_on_once_told_to(
     spark, kafka, topic, send, committed, pattern, tmp_path
 ):
@@ -135,7 +138,14 @@ def test_with_fail_the_job_names_the_record_and_goes_on_once_told_to(
         kafka_options={"sasl.password": WRITTEN},
         on_error="skip",
         once=True,
+        restart=f"on-failure:{ATTEMPTS}",
     )
     prepared = prepare(job, list(cep.compile_file(str(pattern)).values()))
-    follow(start(prepared, spark), prepared, lambda _: None, lambda: False)
+    Supervisor(
+        prepared=prepared,
+        sessions=Shared(spark),
+        report=lambda _: None,
+        restarted=lambda: None,
+        stopping=lambda: False,
+    ).run()
     assert sorted(message.value().decode() for message in committed(sink)) == sorted(replayed(pattern, file))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from connectors.kafka.config import KafkaConfig, KafkaFailureError
 from connectors.testing import fetch_connector
+from runtime.spark.ends.kafka_jvm import jvm_options
 from runtime.spark.errors import JobError
-from runtime.spark.kafka_jvm import jvm_options
-from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, replayed, write_jsonl
+from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, make_anew, replayed, write_jsonl
 
 
 def options(**properties: str) -> dict[str, str]:
@@ -99,3 +100,52 @@ def test_a_job_reads_through_the_connector(kafka, topic, send, committed, tmp_pa
     expected = replayed(pattern, file)
     assert expected
     assert sorted(message.value().decode() for message in committed(sink)) == sorted(expected)
+
+
+def batches_of(process: subprocess.Popen[str], said: list[str]) -> Iterator[int]:
+    """The numbers of batches with events that a job reports, until it ends; all that it says is noted."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        said.append(line)
+        entry = json.loads(line) if line.startswith("{") else {}
+        if entry.get("event") == "batch" and entry["events"]:
+            yield entry["batch"]
+
+
+@pytest.mark.kafka
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("real")
+def test_a_topic_that_is_made_anew_while_a_job_waits_is_noticed_before_anything_is_published(
+    kafka, config, topic, send, committed, tmp_path
+):
+    """The connector goes on at the old offsets, among other records, without a word."""
+    pattern, source, sink = tmp_path / "card.cep", topic(), topic()
+    pattern.write_text(PATTERN)
+
+    def feed(table) -> None:
+        send(source, [(0, str(event["acc"]).encode(), json.dumps(event).encode()) for event in table])
+
+    jars = ",".join(map(str, fetch_connector()))
+    arguments = [
+        *command(kafka.bootstrap, pattern, source, sink, tmp_path / "checkpoint", "--trigger", "20 seconds"),
+        *("--kafka-source", "jvm", "--conf", f"spark.jars={jars}"),
+    ]
+    feed(events(1000))
+    lines: list[str] = []
+    process = subprocess.Popen(arguments, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
+    try:
+        batches = batches_of(process, lines)
+        assert next(batches, None) is not None, lines
+        before = len(committed(sink))
+        assert before
+        make_anew(config, source)
+        feed(events(3000, after=1000))
+        assert next(batches, None) is None, "it published what it read in the other topic"
+        assert process.wait() == 2
+    finally:
+        process.kill()
+    said = "".join(lines)
+    assert f"{source} was deleted and made anew" in said or "Kafka removed records" in said, said
+    assert "--on-data-loss" in said
+    assert len(committed(sink)) == before

@@ -11,17 +11,20 @@ import pickle
 
 import pytest
 
-from cep.types import Type
+from cep.ir.types import Type
 from connectors.kafka.config import KafkaConfig, KafkaFailureError
-from connectors.kafka.offsets import DataLossError
-from connectors.kafka.source import KafkaStreamReader, Settings, source_options
+from connectors.kafka.offsets import DataLossError, decode, identity_of
+from connectors.kafka.settings import Settings, source_options
+from connectors.kafka.source import KafkaStreamReader
+from tests.kafka.jobs import delete, make_anew
+from tests.spark.helpers import to_the_end
 
 pytestmark = pytest.mark.kafka
 COLUMNS = [("ts", Type.TIMESTAMP), ("acc", Type.STRING), ("amnt", Type.DOUBLE)]
 
 
 def event(n: int) -> bytes:
-    return json.dumps({"ts": f"2026-01-01T00:00:{n % 60:02d}Z", "acc": f"a{n % 7}", "amnt": n, "more": [1]}).encode()
+    return json.dumps({"ts": f"2024-01-01T00:00:{n % 60:02d}Z", "acc": f"a{n % 7}", "amnt": n, "more": [1]}).encode()
 
 
 class Drive:
@@ -167,7 +170,7 @@ def test_start_by_timestamp(config, topic, send):
         query.run()
         assert query.amounts() == list(range(15, 20))
 
-    after = Drive(source_options(config, topic=name, columns=COLUMNS, start="2026-01-01T00:00:00Z"))
+    after = Drive(source_options(config, topic=name, columns=COLUMNS, start="2024-01-01T00:00:00Z"))
     assert after.run() == []
 
 
@@ -193,7 +196,7 @@ def test_records_deleted_before_they_were_read_fail_the_query(config, topic, sen
         query.run()
 
     assert f"{name}[0] begins at offset 15: 5 offsets from 10 on are gone" in str(caught.value)
-    assert "fail-on-data-loss" in str(caught.value)
+    assert "--on-data-loss continue" in str(caught.value)
 
 
 @pytest.mark.usefixtures("real")
@@ -238,8 +241,8 @@ def test_a_topic_that_was_made_anew_is_data_loss(config, topic, send, caplog):
         strict.latestOffset(start, ReadAllAvailable())
 
     lenient = KafkaStreamReader(Settings.of(source_options(config, topic=name, fail_on_data_loss=False)))
-    assert lenient.latestOffset(start, ReadAllAvailable()) == {name: {"0": 0}}
-    assert lenient.latestOffset({name: {"0": 0}}, ReadAllAvailable()) == {name: {"0": 3}}
+    assert decode(lenient.latestOffset(start, ReadAllAvailable())) == {(name, 0): 0}
+    assert decode(lenient.latestOffset({name: {"0": 0}}, ReadAllAvailable())) == {(name, 0): 3}
     assert "data loss" in caplog.text
 
     admin = AdminClient(config.client())
@@ -247,6 +250,58 @@ def test_a_topic_that_was_made_anew_is_data_loss(config, topic, send, caplog):
         future.result(30)
     with pytest.raises(DataLossError, match="is gone"):
         strict.latestOffset({name: {"0": 1}}, ReadAllAvailable())
+
+
+@pytest.mark.usefixtures("real")
+def test_a_topic_that_was_made_anew_with_enough_records_is_known_by_its_id(config, topic, send, caplog):
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    name = topic(1)
+    send(name, [(0, None, event(n)) for n in range(10)])
+
+    def reader(*, fail: bool = True) -> KafkaStreamReader:
+        return KafkaStreamReader(Settings.of(source_options(config, topic=name, fail_on_data_loss=fail)))
+
+    first = reader()
+    begin = first.initialOffset()
+    done = first.latestOffset(begin, ReadAllAvailable())
+    assert decode(done) == {(name, 0): 10}
+    old = identity_of(done).topics[name]
+    make_anew(config, name)
+    send(name, [(0, None, event(n)) for n in range(100, 120)])
+
+    with pytest.raises(DataLossError) as caught:
+        reader().latestOffset(done, ReadAllAvailable())
+    assert f"{name} was deleted and made anew" in str(caught.value)
+    assert f"the id {old}" in str(caught.value)
+    with pytest.raises(DataLossError, match="made anew"):  # a batch that was planned before it was
+        reader().partitions(begin, done)
+
+    lenient = reader(fail=False)
+    assert lenient.partitions(begin, done) == []
+    restart = lenient.latestOffset(done, ReadAllAvailable())
+    assert decode(restart) == {(name, 0): 0}
+    assert lenient.partitions(done, restart) == []
+    assert "starting at the beginning" in caplog.text
+    end = lenient.latestOffset(restart, ReadAllAvailable())
+    (part,) = lenient.partitions(restart, end)
+    assert (part.start, part.end) == (0, 20)
+    # A checkpoint of an earlier version has no ids, and learns them.
+    learned = reader().latestOffset({name: {"0": 5}}, ReadAllAvailable())
+    assert identity_of(learned).topics[name] == identity_of(end).topics[name] != old
+
+
+def test_another_cluster_is_told(config, topic, send):
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    name = topic(1)
+    send(name, [(0, None, event(n)) for n in range(10)])
+    reader = KafkaStreamReader(Settings.of(source_options(config, topic=name)))
+    elsewhere = {name: {"0": 3, "id": "Other"}, "": {"cluster": "Elsewhere"}}
+    with pytest.raises(DataLossError, match="written with the cluster Elsewhere, this is the cluster"):
+        reader.latestOffset(elsewhere, ReadAllAvailable())
+    lenient = KafkaStreamReader(Settings.of(source_options(config, topic=name, fail_on_data_loss=False)))
+    assert decode(lenient.latestOffset(elsewhere, ReadAllAvailable())) == {(name, 0): 0}
 
 
 def test_a_missing_topic_and_wrong_options_say_so(config):
@@ -270,18 +325,20 @@ def test_the_reader_pickles(config):
 
 def run(spark, options, checkpoint, out):
     """Process what is there, keep it as files, and return the batches' sizes."""
-    query = (
-        spark.readStream.format("cep-kafka")
-        .options(**options)
-        .load()
-        .writeStream.format("parquet")
-        .option("path", str(out))
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    return [progress["numInputRows"] for progress in query.recentProgress if progress["numInputRows"]]
+
+    def start():
+        return (
+            spark.readStream.format("cep-kafka")
+            .options(**options)
+            .load()
+            .writeStream.format("parquet")
+            .option("path", str(out))
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+
+    return [progress["numInputRows"] for progress in to_the_end(start) if progress["numInputRows"]]
 
 
 @pytest.mark.spark
@@ -324,3 +381,19 @@ def test_through_spark_poison_records_are_flagged_and_kept_whole(spark, config, 
     assert flagged[1]._error == "expected a JSON object, found no value (a tombstone)"
     assert flagged[4]._error == '"amnt": expected DOUBLE, found "12"'
     assert "at most 8,388,608 bytes" in flagged[6]._error
+
+
+@pytest.mark.usefixtures("real")
+def test_a_topic_that_goes_after_it_was_listed_is_gone_not_unreachable(config, topic, send, monkeypatch):
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+    name = topic(1)
+    send(name, [(0, None, event(n)) for n in range(3)])
+    reader = KafkaStreamReader(Settings.of(source_options(config, topic=name)))
+    listed = [reader._places()]
+    delete(config, name)
+    later = reader._places
+    monkeypatch.setattr(reader, "_places", lambda: listed.pop() if listed else later())
+    with pytest.raises(DataLossError, match="is gone"):
+        reader.latestOffset({name: {"0": 1}}, ReadAllAvailable())
+    assert not listed

@@ -19,6 +19,17 @@ PATTERN = (
     "  RETURN l.acc AS acc;\n"
 )
 GOOD = STREAM + "\n" + PATTERN
+GAPS = (
+    STREAM
+    + "STREAM Login (ts TIMESTAMP, acc STRING, host STRING) TIMESTAMP BY ts;\n"
+    + "PATTERN Gaps\n"
+    + "  SEQ(NOT OR(Login no, Login nor), Trans{2,5} few, LAST(Login l),\n"
+    + "    OR(Trans x, Login x), RUN(Trans+ r), Login? o)\n"
+    + "  WHERE few.amnt > 5 AND COUNT(few) > 2 AND r.amnt > PREV(r.amnt) AND STREAM_OF(x) = 'Trans'\n"
+    + "  PARTITION BY acc\n"
+    + "  WITHIN 1 HOUR\n"
+    + "  RETURN COUNT(DISTINCT few.amnt) AS few, FIRST(r.ts) AS ts, SUM(few.amnt) AS total;\n"
+)
 
 
 def codes(diagnostics):
@@ -30,6 +41,7 @@ def test_it_says_what_it_can_and_leaves_when_asked(tmp_path):
     can = client.initialized["capabilities"]
     offered = ("hoverProvider", "definitionProvider", "documentSymbolProvider", "documentFormattingProvider")
     assert all(can[name] for name in offered)
+    assert can["renameProvider"]
     assert can["completionProvider"]["triggerCharacters"] == [".", "(", ","]
     assert client.initialized["serverInfo"]["name"] == "cep"
     assert client.leave() == 0
@@ -69,7 +81,7 @@ def test_all_findings_of_a_file_come_at_once(editor):
     text = (
         STREAM
         + "PATTERN P SEQ(Trans a, Trnas b) WHERE a.x = 1 WITHIN 1 HOUR;\n"
-        + "PATTERN Q Trans t WHERE t.acc > 1;\n"
+        + "PATTERN Q SEQ(Trans t, Trans u) WHERE t.acc > 1;\n"
         + "PATTERN R Trans t WHERE UNBOUNDED;\n"
     )
     assert set(codes(editor.open("p.cep", text))) == {"CEP0101", "CEP0203", "CEP0302", "CEP0401"}
@@ -174,6 +186,25 @@ def test_a_line_separator_inside_text_is_no_line_end(editor):
         (GOOD.replace("BY ts", "BY t|s"), ["ts TIMESTAMP", "the event time"]),
         (GOOD.replace("l.amnt >", "ab|s(l.amnt) >"), ["ABS(x)", "INT or DOUBLE"]),
         (GOOD.replace("1 HOUR", "1 HO|UR"), ["unit of durations"]),
+        (GAPS.replace("Login no,", "Login n|o,"), ["**no**: no event of `Login`", "host STRING"]),
+        (GAPS.replace("Login nor", "Login no|r"), ["**nor**: no event of `Login`"]),
+        (GAPS.replace("COUNT(few)", "COUNT(f|ew)"), ["**few**: all events of `Trans` that fit, 2 to 5"]),
+        (GAPS.replace("few.amnt > 5", "fe|w.amnt > 5"), ["**few**: all events of `Trans` that fit, 2 to 5"]),
+        (GAPS.replace("Login l)", "Login l|)"), ["**l**: the last event of `Login` that fits"]),
+        (
+            GAPS.replace("OF(x)", "OF(x|)"),
+            ["**x**: one event of `Trans`, or one event of `Login`", "amnt DOUBLE", "host"],
+        ),
+        (GAPS.replace("PREV(r.", "PREV(|r."), ["**r**: the unbroken events of `Trans` that fit, at least 1"]),
+        (GAPS.replace("Login? o", "Login? |o"), ["**o**: one event of `Login`, or none that fits"]),
+        (GAPS.replace("LAST(", "LA|ST("), ["`LAST(B b)` in a body"]),
+        (GAPS.replace("RUN(", "R|UN("), ["an unbroken set"]),
+        (GAPS.replace("FIRST(r", "FI|RST(r"), ["FIRST(b.x)", "earliest event of a set. Of any value; gives the same"]),
+        (GAPS.replace("COUNT(few)", "CO|UNT(few)"), ["COUNT(b)", "how many events", "gives INT"]),
+        (GAPS.replace("PREV(", "PR|EV("), ["PREV(b.x)", "in a run"]),
+        (GAPS.replace("STREAM_OF(", "STREAM_|OF("), ["STREAM_OF(x)", "the name of the stream"]),
+        (GAPS.replace("SUM(", "S|UM("), ["SUM(b.x)", "INT or DOUBLE or DURATION"]),
+        ("STREAM S (t TIMESTAMP) TIMESTAMP BY t ID|LE AFTER 1 MINUTE;", ["IDLE AFTER 1 MINUTE"]),
     ],
 )
 def test_hover(editor, marked, words):
@@ -229,6 +260,22 @@ def offered(editor, marked):
         ("STREAM S (x |", {"INT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP"}, {"STREAM"}),
         ("STREAM S (x INT, y TIMESTAMP) |", {"TIMESTAMP BY", "WATERMARK"}, {"INT"}),
         ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY |;", {"y"}, {"x"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y |;", {"MAX AHEAD", "ORDER BY"}, {"x"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y ORDER BY |;", {"x"}, {"WATERMARK"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y MAX |;", {"AHEAD"}, {"WATERMARK"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y MAX AHEAD |;", set(), {"WATERMARK"}),
+        ("STREAM S (x INT, y TIMESTAMP |", {"EPOCH", "FORMAT"}, {"INT"}),
+        ("STREAM S (x INT |", set(), {"EPOCH"}),
+        ("STREAM S (x INT, y TIMESTAMP EPOCH |", {"SECONDS", "NANOSECONDS"}, {"INT", "DAYS"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y |;", {"IDLE AFTER"}, {"x"}),
+        ("STREAM S (x INT, y TIMESTAMP) TIMESTAMP BY y IDLE |;", {"AFTER"}, {"WATERMARK"}),
+        (STREAM + "PATTERN P SEQ(|", {"OR", "NOT", "FIRST", "LAST", "NEXT", "RUN"}, {"WHERE"}),
+        (STREAM + "PATTERN P SEQ(Trans a, NOT |", {"Trans", "OR"}, {"a"}),
+        (STREAM + "PATTERN P SEQ(RUN(Trans{2,} r), Trans b) |", {"WHERE"}, {"Trans"}),
+        (STREAM + "PATTERN P SEQ(Trans{2,5} f, Trans b) WHERE |", {"f", "b", "COUNT", "PREV", "STREAM_OF"}, {"ts"}),
+        (STREAM + "PATTERN P SEQ(Trans{2,5} f, Trans b) WHERE COUNT(|", {"f", "DISTINCT"}, {"ts"}),
+        (STREAM + "PATTERN P SEQ(Trans{2,5} f, Trans b) WHERE SUM(f.|", {"amnt"}, {"f"}),
+        (GAPS.replace("STREAM_OF(x) =", "x.| ="), {"ts", "acc"}, {"amnt", "host"}),
         (STREAM + "-- a.|", set(), {"STREAM"}),
         (STREAM + "PATTERN P Trans a WHERE a.acc = 'a.|' UNBOUNDED;", set(), {"ts"}),
     ],
@@ -299,6 +346,78 @@ def test_symbols(editor):
     assert (stream["name"], [child["name"] for child in stream["children"]]) == ("Trans", ["ts", "acc", "amnt"])
     assert (pattern["name"], [child["name"] for child in pattern["children"]]) == ("CardTesting", ["s1", "l"])
     assert pattern["selectionRange"]["start"] == {"line": 6, "character": 8}
+
+
+def test_symbols_say_what_a_variable_stands_for(editor):
+    editor.open("p.cep", GAPS)
+    *_, pattern = editor.ask("textDocument/documentSymbol", textDocument={"uri": editor.uri("p.cep")})
+    assert [(child["name"], child["detail"]) for child in pattern["children"]] == [
+        ("no", "NOT Login"),
+        ("nor", "NOT Login"),
+        ("few", "Trans{2,5}"),
+        ("l", "LAST Login"),
+        ("x", "Trans"),
+        ("x", "Login"),
+        ("r", "RUN Trans+"),
+        ("o", "Login?"),
+    ]
+
+
+def test_a_name_of_several_alternatives_is_bound_in_several_places(editor):
+    text, where = cursor(GAPS.replace("OF(x)", "OF(|x)"))
+    editor.open("p.cep", text)
+    assert len(editor.at("definition", "p.cep", *where)) == 2
+
+
+# --- rename ---
+
+
+def renamed(editor, marked, name):
+    """The text after renaming what is at the cursor."""
+    text, where = cursor(marked)
+    editor.open("p.cep", text)
+    assert editor.at("prepareRename", "p.cep", *where) is not None
+    edits = editor.at("rename", "p.cep", *where, newName=name)["changes"][editor.uri("p.cep")]
+    lines = text.split("\n")
+    for edit in sorted(edits, key=lambda edit: -edit["range"]["start"]["character"]):
+        start, end = edit["range"]["start"], edit["range"]["end"]
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"]] + edit["newText"] + line[end["character"] :]
+    return "\n".join(lines)
+
+
+def test_a_variable_is_renamed_everywhere_in_its_pattern_and_nothing_else_is(editor):
+    two = GAPS + GAPS.partition("PATTERN")[1] + GAPS.partition("PATTERN")[2].replace("Gaps", "Other")
+    after = renamed(editor, two.replace("Trans{2,5} few", "Trans{2,5} |few", 1), "some")
+    first, _, second = after.partition("PATTERN Other")
+    assert "Trans{2,5} some" in first
+    assert "WHERE some.amnt > 5 AND COUNT(some) > 2" in first
+    assert "RETURN COUNT(DISTINCT some.amnt) AS few, FIRST(r.ts) AS ts, SUM(some.amnt) AS total" in first
+    assert second == two.partition("PATTERN Other")[2]
+
+
+def test_a_name_that_alternatives_share_is_renamed_in_all_of_them(editor):
+    after = renamed(editor, GAPS.replace("OF(x)", "OF(x|)"), "to be")
+    assert 'OR(Trans "to be", Login "to be")' in after
+    assert 'STREAM_OF("to be")' in after
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [GOOD.replace("SEQ(Trans", "SEQ(Tr|ans"), GOOD.replace("s1.amnt", "s1.am|nt"), GOOD.replace("AS acc", "AS a|cc")],
+)
+def test_only_variables_are_renamed(editor, marked):
+    text, where = cursor(marked)
+    editor.open("p.cep", text)
+    assert editor.at("prepareRename", "p.cep", *where) is None
+
+
+@pytest.mark.parametrize(("name", "why"), [("l", "already"), ("  ", "not empty"), ("a\nb", "one line")])
+def test_a_name_that_cannot_be_given_is_refused_with_the_reason(editor, name, why):
+    text, where = cursor(GOOD.replace("s1.amnt", "s|1.amnt"))
+    editor.open("p.cep", text)
+    with pytest.raises(AssertionError, match=why):
+        editor.at("rename", "p.cep", *where, newName=name)
 
 
 def formatted(editor, name):

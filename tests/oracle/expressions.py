@@ -1,7 +1,7 @@
 """Random typed expressions, and their text in the language.
 
-The generator makes `cep.expr` trees, not texts: the tree is what the expression means, and the text is derived from it
-with the syntactic sugar of the language (BETWEEN, NOT IN, simple CASE, `!=` ...). A parser or checker that reads the
+The generator makes `cep.ir.expr` trees, not texts: the tree is what the expression means, and the text is derived from
+it with the syntactic sugar of the language (BETWEEN, NOT IN, simple CASE, `!=` ...). A parser or checker that reads the
 text as something else is found by the comparison with the SQL of the tree.
 
 `Rng` is anything with the methods of `random.Random`, so that hypothesis can stand behind it and shrink.
@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random as Rng
 
-from cep.expr import COMPARISONS, Call, Col, Const, Expr, timestamp_text
-from cep.types import MICROS, Type
+from cep.ir.expr import COMPARISONS, Call, Col, Const, Expr, timestamp_text
+from cep.ir.types import MICROS, Type
 
-EPOCH = 1_767_225_600_000_000
-"""2026-01-01T00:00:00Z, where the generated streams begin."""
+EPOCH = 1_704_067_200_000_000
+"""2024-01-01T00:00:00Z, where the generated streams begin."""
 SECOND = 1_000_000
 
 INTS = (-2, -1, 0, 1, 1, 2, 2, 3, 3, 4)

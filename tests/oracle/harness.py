@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from cep.model import Stream
-from cep.plan import Plan
-from cep.types import Type
-from tests.oracle.generate import Row
+from cep.ir.model import Stream
+from cep.ir.plan import Plan
+from cep.ir.types import Type
+from runtime.engine import Watermark
+from tests.oracle.events import Events, Row
+from tests.oracle.truth import Arrival
 
 ARROW_TYPES = {
     Type.INT: pa.int64(),
@@ -27,16 +29,14 @@ ARROW_TYPES = {
     Type.TIMESTAMP: pa.timestamp("us", "UTC"),
 }
 
-Arrival = tuple[int, str, Row]
-"""Sign, stream, event."""
 Fields = tuple[Any, ...]
-Events = Mapping[str, Sequence[Row]]
 
 
 class EngineLike(Protocol):
     """What the harness needs of an engine; `runtime.Engine` is one."""
 
-    def push(self, batch: Any, watermark: int | None = None) -> pa.RecordBatchReader: ...
+    def push(self, batch: Any, watermark: Watermark) -> pa.RecordBatchReader: ...
+    def finish(self) -> pa.RecordBatchReader: ...
     def snapshot(self) -> bytes: ...
     def enumerate(self) -> pa.RecordBatchReader: ...
     def count(self) -> int: ...
@@ -57,15 +57,23 @@ class Maker:
 class Treatment:
     """`order` is time, disorder (within the watermark), late (beyond it), streams (one after another) or any.
 
-    `any` goes without a watermark. The events that `late` makes too late are to be dropped and counted.
+    `any` goes without a watermark. The events that `late` makes too late are to be dropped and counted. With `declared`
+    the engine works the watermark out itself.
     """
 
     order: str
     batches: str
     restore: bool = False
     watermark: bool = True
+    declared: bool = False
     retract: bool = False
     seed: int = 0
+    split: float = 0.4
+    """The chance that a push of random batches ends with an event."""
+    again: float = 0.4
+    """The chance that an engine that is restored at all is restored after a push."""
+    ask: bool = True
+    """Whether `enumerate`, `count` and `contains` are asked at the end."""
 
 
 TREATMENTS = (
@@ -78,6 +86,8 @@ TREATMENTS = (
     Treatment("streams", "random"),
     Treatment("late", "single"),
     Treatment("late", "random", restore=True),
+    Treatment("disorder", "random", declared=True),
+    Treatment("late", "random", restore=True, declared=True),
     Treatment("any", "whole", watermark=False),
     Treatment("any", "single", watermark=False),
     Treatment("any", "random", watermark=False, restore=True),
@@ -85,6 +95,14 @@ TREATMENTS = (
     Treatment("any", "single", watermark=False, retract=True),
     Treatment("time", "random", watermark=False, retract=True, restore=True),
 )
+
+
+def chosen(seed: int, count: int | None) -> Sequence[Treatment]:
+    """Some treatments, always with the whole input in one push first; all of them for None."""
+    rng = Random(seed)
+    rest = list(TREATMENTS[1:])
+    picked = rest if count is None else rng.sample(rest, count)
+    return [replace(how, seed=rng.randrange(1000)) for how in (TREATMENTS[0], *picked)]
 
 
 class Disagreement(AssertionError):  # noqa: N818 - it is a finding, not an error of the program
@@ -112,14 +130,19 @@ class Outcome:
     matches: list[Match] = field(default_factory=list)
     pushed: list[list[Arrival]] = field(default_factory=list)
     late: int = 0
+    watermark: int | None = None
 
 
 # --- arrivals ------------------------------------------------------------------------------------------------------
 
 
-def _decide(how: Treatment, what: str, stream: str, row: Row, copy: int) -> Random:
+def _decide(how: Treatment, what: str, event: str) -> Random:
     """Randomness that belongs to an event, not to its place: leaving out other events changes nothing for this one."""
-    return Random(f"{how.seed} {what} {stream} {copy} {sorted(row.items())}")
+    return Random(f"{how.seed} {what} {event}")
+
+
+def _named(stream: str, row: Row) -> str:
+    return f"{stream} {sorted(row.items())}"
 
 
 def arrivals(streams: Sequence[Stream], events: Events, how: Treatment) -> list[Arrival]:
@@ -127,29 +150,33 @@ def arrivals(streams: Sequence[Stream], events: Events, how: Treatment) -> list[
     keyed: list[tuple[tuple[float, ...], Arrival]] = []
     copies: Counter[str] = Counter()
     for place, stream in enumerate(streams):
+        jitter = {"time": 0, "late": 2 * stream.watermark + 4_000_000}.get(how.order, stream.watermark)
         for row in events.get(stream.name, ()):
-            copies[f"{stream.name} {sorted(row.items())}"] += 1
-            draw = _decide(how, "arrival", stream.name, row, copies[f"{stream.name} {sorted(row.items())}"])
+            name = _named(stream.name, row)
+            copies[name] += 1
+            draw = _decide(how, "arrival", f"{name} {copies[name]}")
             time = row.get(stream.time) if stream.time is not None else None
             due, span = draw.random(), 1.0
             if how.order != "any" and time is not None:
                 # Jitter of at most the allowed disorder: no event is older than newest - disorder when it comes.
-                jitter = {"time": 0, "late": 2 * stream.watermark + 4_000_000}.get(how.order, stream.watermark)
                 due, span = int(time) + draw.randint(0, jitter), 5e6
             key = (place if how.order == "streams" else 0, due, draw.random())
             keyed.append((key, (1, stream.name, row)))
             if how.retract and draw.random() < 0.3:
                 keyed.append(((key[0], due + draw.random() * span, 2.0), (-1, stream.name, row)))
-    return [arrival for _, arrival in sorted(keyed, key=lambda pair: pair[0])]
+    keyed.sort(key=lambda pair: pair[0])
+    return [arrival for _, arrival in keyed]
 
 
 def chunks(items: list[Arrival], how: Treatment) -> list[list[Arrival]]:
     """The pushes."""
     if how.batches == "whole":
         return [items] if items else []
+    if how.batches == "single":
+        return [[item] for item in items]
     out: list[list[Arrival]] = []
     for sign, stream, row in items:
-        if not out or how.batches == "single" or _decide(how, "chunk", stream, row, sign).random() < 0.4:
+        if not out or _decide(how, "chunk", f"{_named(stream, row)} {sign}").random() < how.split:
             out.append([])
         out[-1].append((sign, stream, row))
     return out
@@ -163,18 +190,6 @@ def record_batch(stream: Stream, rows: Sequence[Row], signs: Sequence[int] | Non
         names.append("_sign")
         arrays.append(pa.array(signs, pa.int8()))
     return pa.RecordBatch.from_arrays(arrays, names=names)
-
-
-def remaining(pushed: Sequence[Sequence[Arrival]]) -> dict[str, list[Row]]:
-    """The events that are left after retractions. Equal events are interchangeable."""
-    kept: dict[str, list[Row]] = {}
-    for sign, stream, row in (arrival for chunk in pushed for arrival in chunk):
-        rows = kept.setdefault(stream, [])
-        if sign > 0:
-            rows.append(row)
-        else:
-            rows.pop(next(i for i, r in enumerate(rows) if r is row))
-    return kept
 
 
 # --- running -------------------------------------------------------------------------------------------------------
@@ -196,6 +211,8 @@ def read(reader: pa.RecordBatchReader, plan: Plan, push: int = 0) -> list[Match]
     table = reader.read_all()
     names = [f.name for f in plan.fields]
     assert [n for n in table.column_names if not n.startswith("_")] == names, f"columns {table.column_names}"
+    if not table.num_rows:
+        return []
     columns = [plain(table.column(table.column_names.index(name))) for name in names]
     rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
     signs = plain(table["_sign"]) if "_sign" in table.column_names else [1] * table.num_rows
@@ -206,36 +223,59 @@ def read(reader: pa.RecordBatchReader, plan: Plan, push: int = 0) -> list[Match]
     ]
 
 
-def _is_late(stream: Stream, row: Row, watermark: int | None) -> bool:
-    """Whether an event is older than what an earlier push said is complete."""
-    time = row[stream.time] if stream.time is not None else None
-    return watermark is not None and time is not None and int(time) < watermark
-
-
 def run(maker: Maker, plan: Plan, streams: Sequence[Stream], events: Events, how: Treatment) -> Outcome:
     """Push the events the way the treatment says."""
-    by_name = {stream.name: stream for stream in streams}
-    newest: dict[str, int] = {}
-    watermark: int | None = None
     outcome = Outcome(plan, maker.start(plan))
+    clock = _Clock(streams)
     for number, chunk in enumerate(chunks(arrivals(streams, events, how), how)):
-        batch = {}
-        for name in dict.fromkeys(stream for _, stream, _ in chunk):
-            rows = [row for _, stream, row in chunk if stream == name]
-            signs = [sign for sign, stream, _ in chunk if stream == name] if how.retract else None
-            batch[name] = record_batch(by_name[name], rows, signs)
-            if (time := by_name[name].time) is not None:
-                times = [int(row[time]) for row in rows if row[time] is not None]
-                if times:
-                    newest[name] = max([newest.get(name, times[0]), *times])
-        known = [arrival for arrival in chunk if not _is_late(by_name[arrival[1]], arrival[2], watermark)]
-        if how.watermark and newest and len(newest) == len(streams):
-            watermark = min(newest[name] - by_name[name].watermark for name in newest)
-        reader = outcome.engine.push(batch, watermark)
+        known = [arrival for arrival in chunk if not clock.is_late(arrival)]
+        clock.take(chunk)
+        if how.watermark:
+            clock.advance()
+        batch = {name: _batch(clock.streams[name], chunk, how) for name in dict.fromkeys(name for _, name, _ in chunk)}
+        reader = outcome.engine.push(batch, "declared" if how.declared else clock.watermark)
         outcome.matches += read(reader, plan, number)
         outcome.pushed.append(known)
         outcome.late += len(chunk) - len(known)
-        if how.restore and _decide(how, "restore", chunk[-1][1], chunk[-1][2], number % 2).random() < 0.4:
+        if how.restore and _decide(how, "restore", f"{_named(*chunk[-1][1:])} {number % 2}").random() < how.again:
             outcome.engine = maker.restore(plan, outcome.engine.snapshot())
         outcome.engine._check()
+    if plan.waits:  # the end of the events settles what waits, whatever the watermark was
+        outcome.matches += read(outcome.engine.finish(), plan, len(outcome.pushed))
+        outcome.engine._check()
+    outcome.watermark = clock.watermark
     return outcome
+
+
+class _Clock:
+    """The watermark that the streams declare: nothing older than it is expected, what comes all the same is late."""
+
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        self.streams = {stream.name: stream for stream in streams}
+        self.watermark: int | None = None
+        self._newest: dict[str, int] = {}
+
+    def _time(self, arrival: Arrival) -> int | None:
+        _, name, row = arrival
+        time = self.streams[name].time
+        value = row[time] if time is not None else None
+        return None if value is None else int(value)
+
+    def is_late(self, arrival: Arrival) -> bool:
+        """Whether an event is older than what an earlier push said is complete."""
+        time = self._time(arrival)
+        return self.watermark is not None and time is not None and time < self.watermark
+
+    def take(self, chunk: Sequence[Arrival]) -> None:
+        for arrival in chunk:
+            if (time := self._time(arrival)) is not None:
+                self._newest[arrival[1]] = max(time, self._newest.get(arrival[1], time))
+
+    def advance(self) -> None:
+        if self._newest and len(self._newest) == len(self.streams):
+            self.watermark = min(newest - self.streams[name].watermark for name, newest in self._newest.items())
+
+
+def _batch(stream: Stream, chunk: Sequence[Arrival], how: Treatment) -> pa.RecordBatch:
+    mine = [(sign, row) for sign, name, row in chunk if name == stream.name]
+    return record_batch(stream, [row for _, row in mine], [sign for sign, _ in mine] if how.retract else None)

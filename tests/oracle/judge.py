@@ -1,45 +1,28 @@
-"""Judges what an engine gave out by what DuckDB says of the same events.
+"""Judges what an engine gave out by what DuckDB says of the same events (`tests.oracle.truth`).
 
-`verify` raises `Disagreement` with the pattern, the events and the treatment in the corpus's format, after the events
-have been thinned to those that the failure needs.
+After *every* push the matches given out so far, less those taken back, are those of the events pushed so far. Of a
+DISTINCT output also the times of a tuple, and when it is given out again. At the end: ids, late events counted, and
+`enumerate`, `count` and `contains`, which see the events from the horizon on.
 """
 
 from __future__ import annotations
 
-import traceback
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from cep.compiler.pipeline import Result, compile_source
-from cep.diagnostics import Severity
-from cep.source import Source
-from tests.oracle.generate import Case, jsonl
-from tests.oracle.harness import (
-    Disagreement,
-    Events,
-    Fields,
-    Maker,
-    Match,
-    Outcome,
-    Treatment,
-    arrivals,
-    read,
-    remaining,
-    run,
-)
+from cep.ir.plan import Probe
+from tests.oracle.harness import Disagreement, Fields, Match, Outcome, Treatment, read
 
 if TYPE_CHECKING:
-    from cep.plan import Plan
-    from tests.oracle.sql import Database
-
-NEVER = frozenset({"CEP0403", "CEP0404", "CEP0405"})
-"""Errors that say: no events can match. The oracle holds the compiler to it."""
+    from cep.compiler.pipeline import Result
+    from cep.ir.plan import Plan
+    from tests.oracle.truth import Presence, Truth
 
 
-def _difference(got: Counter[Any], want: Counter[Any]) -> str:
+def difference(got: Counter[Any], want: Counter[Any]) -> str:
+    """What is missing and what is too much, the first few of each."""
     missing, extra = want - got, got - want
     shown = [f"  missing {n} x {row}" for row, n in list(missing.items())[:5]]
     shown += [f"  extra   {n} x {row}" for row, n in list(extra.items())[:5]]
@@ -57,84 +40,126 @@ def _with_times(match: Match) -> Fields:
     return (match.start, match.end, *match.fields)
 
 
-class Judge:
-    """Compares outcomes of one case with the oracle and with each other."""
+def dated(plan: Plan) -> bool:
+    """Whether the tuples of a DISTINCT output have the times of the combination that brings them to life."""
+    timed = any(leaf.time is not None for leaf in plan.leaves)
+    return (
+        not plan.merges
+        or plan.window is not None
+        or (timed and not any(isinstance(step, Probe) for step in plan.steps()))
+    )
 
-    def __init__(self, database: Database, case: Case, result: Result) -> None:
-        self.database = database
-        self.case = case
+
+def one_order_of_ids(plan: Plan) -> bool:
+    """Whether ids depend on nothing but the events; else the order of arrival may choose what a tuple begins with."""
+    return not plan.merges or not dated(plan)
+
+
+class Judge:
+    """Compares outcomes of one set of events with the oracle and with each other."""
+
+    def __init__(self, truth: Truth, result: Result, probes: int = 5) -> None:
+        self.truth = truth
+        self.result = result
         self.plan = result.plans[0]
+        self.probes = probes
         self._ids: dict[bytes, Fields] | None = None
 
     def check(self, outcome: Outcome, how: Treatment) -> None:
         """Raises `Disagreement` at the first thing that is wrong."""
-        pushes = len(outcome.pushed)
-        stops = {pushes}
-        if pushes > 1:
-            stops.add(Random(how.seed).randint(1, pushes - 1))
-        for stop in sorted(stops):
-            self._matches(outcome, stop, how)
+        presences = self.truth.presences(outcome.pushed)
+        self._every_push(outcome, presences)
+        if self.plan.distinct:
+            self._times_of_tuples(outcome, presences)
+            if self.plan.window is not None and not how.retract:
+                self._emitted_once(outcome, presences, self.plan.window)
         if (late := outcome.engine.stats()["late"]) != outcome.late:
             raise Disagreement(f"{late} events counted as late, {outcome.late} are")
         self._ids_of(outcome, how)
-        if not how.watermark or self.plan.window is None:
-            self._pull(outcome)
+        if how.ask:
+            self._pull(outcome, presences)
 
-    def _expected(self, events: Events, *, with_times: bool) -> Counter[Any]:
-        return Counter(self.database.matches(self.case.pattern, events, with_times=with_times))
+    # --- matches ---------------------------------------------------------------------------------------------------
 
-    def _matches(self, outcome: Outcome, stop: int, how: Treatment) -> None:
-        found = [match for match in outcome.matches if match.push < stop]
-        events = remaining(outcome.pushed[:stop])
-        after = "" if stop == len(outcome.pushed) else f" after {stop} of {len(outcome.pushed)} pushes"
-        if not self.plan.distinct:
-            want, got = self._expected(events, with_times=True), _net(found, _with_times)
-            if got != want:
-                raise Disagreement(f"matches (start, end, fields){after}: {_difference(got, want)}")
+    def _every_push(self, outcome: Outcome, presences: Sequence[Presence]) -> None:
+        """After each push: what is out is what the query gives for the events so far."""
+        distinct, window = self.plan.distinct, self.plan.window
+        changes: defaultdict[int, list[tuple[bool, int, Fields]]] = defaultdict(list)
+        for since, until, values in presences:
+            key = values[2:] if distinct else values
+            changes[since].append((True, 1, key))
+            changes[until].append((True, -1, key))
+        for match in outcome.matches:
+            changes[match.push].append((False, match.sign, match.fields if distinct else _with_times(match)))
+        want: Counter[Fields] = Counter()
+        got: Counter[Fields] = Counter()
+        for push in range(len(outcome.pushed)):
+            wrong = []
+            for is_wanted, sign, key in changes[push]:
+                (want if is_wanted else got)[key] += sign
+            for _, _, key in changes[push]:
+                out, there = got[key], min(want[key], 1) if distinct else want[key]
+                if out != there and not (distinct and window is not None and out > 1 and there):
+                    wrong.append(key)
+            if wrong:
+                what = "DISTINCT tuples" if distinct else "matches (start, end, fields)"
+                after = "" if push == len(outcome.pushed) - 1 else f" after {push + 1} of {len(outcome.pushed)} pushes"
+                some = Counter({key: got[key] for key in wrong})
+                meant = Counter({key: min(want[key], 1) if distinct else want[key] for key in wrong})
+                raise Disagreement(f"{what}{after}: {difference(some, meant)}")
+
+    def _times_of_tuples(self, outcome: Outcome, presences: Sequence[Presence]) -> None:
+        """The times of a tuple are those of a combination that makes it, and it is taken back as it was given out."""
+        if not dated(self.plan):
+            if any(match.start is not None or match.end is not None for match in outcome.matches):
+                raise Disagreement("start and end of a DISTINCT match that has no times are not null")
             return
-        want, got = self._expected(events, with_times=False), _net(found, lambda match: match.fields)
-        if any(match.start is not None or match.end is not None for match in found):
-            raise Disagreement("start and end of a DISTINCT match are not null")
-        if any(n < 0 for n in got.values()):
-            raise Disagreement(f"DISTINCT tuples taken back more often than given out{after}: {got}")
-        if self.plan.window is not None:
-            got = Counter(dict.fromkeys(got, 1))  # a tuple may come again once nothing behind it is alive
-        if got != want:
-            raise Disagreement(f"DISTINCT tuples{after}: {_difference(got, want)}")
-        if self.plan.window is not None and how.order == "time" and not how.retract:
-            self._emitted_once(found, events, self.plan.window)
+        first: dict[Fields, int] = {}
+        for since, _, values in presences:
+            first[values] = min(since, first.get(values, since))
+        out: Counter[Any] = Counter()
+        for match in outcome.matches:
+            what = (match.id, *_with_times(match))
+            if match.sign > 0 and first.get(_with_times(match), match.push + 1) > match.push:
+                raise Disagreement(f"no combination makes the DISTINCT tuple {_with_times(match)}")
+            out[what] += match.sign
+            if out[what] < 0:
+                raise Disagreement(f"DISTINCT tuple {what} is taken back and was not given out so")
 
-    def _emitted_once(self, found: Sequence[Match], events: Events, window: int) -> None:
-        """With events in order, a tuple is given out when it comes alive and not again before it has died.
+    def _emitted_once(self, outcome: Outcome, presences: Sequence[Presence], window: int) -> None:
+        """A tuple is given out when it comes alive, and not again before it has died.
 
-        A combination makes its tuple alive from its last event until its first one leaves the window.
+        A combination makes its tuple alive from its last event until its first one leaves the window. One that ends
+        when its tuple is not alive begins a life; of those that one push brings, the one that ends first, and of
+        several that one that starts last.
         """
-        bag = replace(self.case.pattern, distinct=False)
         until: dict[Fields, int] = {}
         want: Counter[Fields] = Counter()
-        by_end = sorted(
-            self.database.matches(bag, events, with_times=True), key=lambda row: (row[1], -int(row[0] or 0))
-        )
-        for start, end, *values in by_end:
+        for since, _, (start, end, *values) in sorted(presences, key=_as_they_come):
             fields = tuple(values)
             if int(end or 0) > until.get(fields, -1):
-                want[fields] += 1
+                want[(since, start, end, *fields)] += 1
             until[fields] = max(until.get(fields, -1), int(start or 0) + window)
-        got = Counter(match.fields for match in found)
+        got = Counter((match.push, *_with_times(match)) for match in outcome.matches)
         if got != want:
-            raise Disagreement(f"DISTINCT tuples given out as they come alive: {_difference(got, want)}")
+            raise Disagreement(f"DISTINCT tuples as they come alive (push, start, end, ...): {difference(got, want)}")
+
+    # --- ids -------------------------------------------------------------------------------------------------------
 
     def _ids_of(self, outcome: Outcome, how: Treatment) -> None:
         net = _net(outcome.matches, lambda match: match.id)
-        again = self.plan.distinct and self.plan.window is not None
-        if not again and any(n != 1 for n in net.values()):
+        # A tuple is taken back when its last combination goes. If one goes that began a life, and another that ends at
+        # the same time comes, that life is told again, with the same id (docs/semantics.md, corrections).
+        most = len(outcome.matches) if how.retract and self.plan.merges and self.plan.window is not None else 1
+        if any(not 1 <= n <= most for n in net.values()):
             raise Disagreement(f"ids are not distinct: {[(i.hex(), n) for i, n in net.items() if n != 1][:5]}")
         fields: dict[bytes, Fields] = {}
         for match in outcome.matches:
-            what = match.fields if self.plan.distinct else _with_times(match)
+            # Two combinations of one tuple that end at one time make one id.
+            what = (match.end, *match.fields) if self.plan.distinct else _with_times(match)
             if fields.setdefault(match.id, what) != what:
                 raise Disagreement(f"id {match.id.hex()} stands for {fields[match.id]} and for {what}")
-        if how.retract or how.order == "late":
+        if how.retract or how.order == "late" or (how.order != "time" and not one_order_of_ids(self.plan)):
             return
         if self._ids is None:
             self._ids = fields
@@ -146,109 +171,36 @@ class Judge:
                 f"new {[(i.hex(), fields[i]) for i in list(new)[:3]]}"
             )
 
-    def _pull(self, outcome: Outcome) -> None:
-        want = self._expected(remaining(outcome.pushed), with_times=False)
+    # --- pull ------------------------------------------------------------------------------------------------------
+
+    def _current(self, outcome: Outcome, presences: Sequence[Presence]) -> Iterator[Fields]:
+        """What is a match at the end, of events that are at or after the horizon."""
+        window, watermark = self.plan.window, outcome.watermark
+        horizon = None if window is None or watermark is None else watermark - window
+        for _, until, (start, _, *fields) in presences:
+            if until >= len(outcome.pushed) and (horizon is None or int(start or 0) >= horizon):
+                yield tuple(fields)
+
+    def _pull(self, outcome: Outcome, presences: Sequence[Presence]) -> None:
+        found = self._current(outcome, presences)
+        want = Counter(set(found) if self.plan.distinct else found)
         if (count := outcome.engine.count()) != want.total():
             raise Disagreement(f"count() is {count}, the query has {want.total()} rows")
         got = _net(read(outcome.engine.enumerate(), self.plan), lambda match: match.fields)
         if got != want:
-            raise Disagreement(f"enumerate(): {_difference(got, want)}")
+            raise Disagreement(f"enumerate(): {difference(got, want)}")
         names = [f.name for f in self.plan.fields]
         rng = Random(1)
         members = list(want)
-        for row in rng.sample(members, min(5, len(members))):
+        for row in rng.sample(members, min(self.probes, len(members))):
             if not outcome.engine.contains(dict(zip(names, row, strict=True))):
                 raise Disagreement(f"contains() is false for the member {row}")
-        for _ in range(5 if members else 0):
+        for _ in range(self.probes if members else 0):
             row = tuple(rng.choice(members)[i] for i in range(len(names)))
             if outcome.engine.contains(dict(zip(names, row, strict=True))) != (row in want):
                 raise Disagreement(f"contains() is {row not in want} for {row}")
 
 
-# --- entry ---------------------------------------------------------------------------------------------------------
-
-
-def compiled(case: Case) -> Result:
-    return compile_source(Source("generated.cep", case.text))
-
-
-def _errors(result: Result) -> set[str]:
-    return {d.code for d in result.diagnostics if d.severity is Severity.ERROR}
-
-
-def _unbounded(text: str) -> str:
-    body, returns, rest = text.rstrip().removesuffix(";").partition("\n  RETURN ")
-    return f"{body}\n  UNBOUNDED{returns}{rest};\n"
-
-
-def verify(maker: Maker, database: Database, case: Case, treatments: Sequence[Treatment], *, thin: bool = True) -> None:
-    """Every treatment gives what DuckDB gives. On failure, the smallest case found is in the message."""
-    result = compiled(case)
-    errors = _errors(result)
-    if errors == {"CEP0401"} and "UNBOUNDED" not in case.text:  # the window cannot be seen in contradicting conditions
-        errors = _errors(compiled(replace(case, text=_unbounded(case.text)))) or errors
-    if errors:
-        if not errors <= NEVER:
-            listed = "\n".join(f"  {d.code} {d.span.line}:{d.span.column} {d.message}" for d in result.diagnostics)
-            raise Disagreement(f"a valid pattern is rejected:\n{listed}\n{case.text}")
-        if found := database.matches(case.pattern, case.events):
-            raise Disagreement(f"{errors} says that nothing can match, DuckDB finds {found[:3]}\n{case}")
-        return
-    checked = Counter(database.matches(result.patterns[0], case.events))
-    meant = Counter(database.matches(case.pattern, case.events))
-    if checked != meant:
-        raise Disagreement(f"the checker reads another pattern: {_difference(checked, meant)}\n{case}")
-    judge = Judge(database, case, result)
-    for i, how in enumerate(treatments):
-        problem = _attempt(maker, judge, case, how)
-        if problem is None:
-            continue
-        used = [treatments[0], how] if i else [how]
-
-        def still(smaller: Case, used: Sequence[Treatment] = used) -> str | None:
-            fresh = Judge(database, smaller, result)
-            return next((p for t in used if (p := _attempt(maker, fresh, smaller, t)) is not None), None)
-
-        smallest = thinned(case, still) if thin else case
-        raise Disagreement(report(smallest, still(smallest) or problem, how, result.plans[0]))
-
-
-def _attempt(maker: Maker, judge: Judge, case: Case, how: Treatment) -> str | None:
-    try:
-        judge.check(run(maker, judge.plan, case.streams, case.events, how), how)
-    except Disagreement as problem:
-        return str(problem)
-    except Exception as problem:
-        return "".join(traceback.format_exception(problem)[-6:])
-    return None
-
-
-def thinned(case: Case, still: Callable[[Case], str | None], budget: int = 150) -> Case:
-    """The case without the events that the failure does not need: halves, then quarters, ... then single ones."""
-    flat = [(name, row) for name, rows in case.events.items() for row in rows]
-    size = max(1, len(flat) // 2)
-    while budget > 0:
-        at, changed = 0, False
-        while at < len(flat) and budget > 0:
-            kept = flat[:at] + flat[at + size :]
-            smaller = replace(case, events={n: [row for name, row in kept if name == n] for n in case.events})
-            budget -= 1
-            if still(smaller) is not None:
-                flat, changed = kept, True
-            else:
-                at += size
-        if size == 1 and not changed:
-            break
-        size = max(1, size // 2)
-    return replace(case, events={n: [row for name, row in flat if name == n] for n in case.events})
-
-
-def report(case: Case, problem: str, how: Treatment, plan: Plan) -> str:
-    """Everything needed to make a corpus case of a failure."""
-    order = arrivals(case.streams, case.events, how)
-    stream = {s.name: s for s in case.streams}
-    came = "\n".join(f"  {sign:+d} {name} {jsonl([stream[name]], {name: [row]})}" for sign, name, row in order)
-    return (
-        f"{problem}\n\n--- treatment: {how}\n--- pattern.cep\n{case.text}\n--- events.jsonl\n"
-        f"{jsonl(case.streams, case.events)}\n--- arrival\n{came}\n--- plan key {plan.key[:12]}"
-    )
+def _as_they_come(presence: Presence) -> tuple[int, int, int]:
+    start, end, *_ = presence.values
+    return presence.since, int(end or 0), -int(start or 0)

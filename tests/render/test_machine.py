@@ -164,6 +164,7 @@ def test_json_has_exactly_the_agreed_keys():
             "update": "O(log n) for an event in order",
             "delay": "constant between two matches, once the first is found",
             "space": "linear in the events of the window",
+            "emission": "when its last event arrives",
         },
     }
     assert isinstance(first["window_ms"], int)

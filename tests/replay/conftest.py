@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cep.expr import timestamp_text
+from cep.ir.expr import timestamp_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PATTERN = """\
@@ -32,8 +32,8 @@ PATTERN Twice
   WITHIN 1 MINUTE
   RETURN a.acc AS acc;
 """
-START = 1_767_225_600
-"""2026-01-01T00:00:00Z."""
+START = 1_704_067_200
+"""2024-01-01T00:00:00Z."""
 
 Event = dict[str, Any]
 Cep = Callable[..., subprocess.CompletedProcess[str]]

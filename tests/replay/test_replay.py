@@ -34,9 +34,9 @@ def test_matches_go_to_stdout_one_object_a_line(cep: Cep, folder: Path) -> None:
     assert first["id"] != second["id"]
     assert {key: first[key] for key in ("pattern", "start", "end", "fields")} == {
         "pattern": "Rise",
-        "start": "2026-01-01T00:00:00Z",
-        "end": "2026-01-01T00:00:01.500Z",
-        "fields": {"acc": "x", "low": 1.0, "high": 2.5, "at": "2026-01-01T00:00:01.500Z"},
+        "start": "2024-01-01T00:00:00Z",
+        "end": "2024-01-01T00:00:01.500Z",
+        "fields": {"acc": "x", "low": 1.0, "high": 2.5, "at": "2024-01-01T00:00:01.500Z"},
     }
     assert "3 events, 2 matches" in done.stderr
 
@@ -216,6 +216,31 @@ def test_wrong_usage_says_what_is_needed(cep: Cep, folder: Path, args: list[str]
     assert message in " ".join(done.stderr.split())
     assert done.stdout == ""
     assert (folder / "e.jsonl").read_text() == before
+
+
+def test_a_key_from_the_environment_makes_other_ids_and_is_in_no_message(
+    cep: Cep, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_events(folder / "e.jsonl", [event(0, "x", 1.0), event(1.5, "x", 2.5)])
+
+    def ids(*options: str) -> list[str]:
+        done = cep("replay", "p.cep", "--in", "Trans=e.jsonl", *options)
+        assert done.returncode == 0, done.stderr
+        assert "a key of some bytes" not in done.stdout + done.stderr
+        return [match["id"] for match in lines(done.stdout)]
+
+    monkeypatch.setenv("CEP_ID_KEY", "a key of some bytes")
+    keyed = ids("--id-key", "env:CEP_ID_KEY")
+    assert keyed == ids("--id-key", "env:CEP_ID_KEY")
+    assert keyed != ids()
+    for wrong, message in (
+        ("a key of some bytes", "Invalid value for '--id-key': expected env:NAME"),
+        ("env:NOT_SET_ANYWHERE", "the environment variable NOT_SET_ANYWHERE is not set"),
+    ):
+        done = cep("replay", "p.cep", "--in", "Trans=e.jsonl", "--id-key", wrong)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "a key of some bytes" not in done.stderr
 
 
 def test_the_format_can_be_said(cep: Cep, folder: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.watermark import NONE, Clock
+from runtime.intake.watermark import NONE, Clock
 
 EVENTS = st.lists(st.tuples(st.integers(0, 3), st.none() | st.integers(-20, 20)), max_size=40)
 DELAYS = {0: 0, 1: 5, 2: 3}

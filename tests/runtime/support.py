@@ -10,10 +10,11 @@ import pyarrow as pa
 
 import cep
 from cep.compiler.pipeline import compile_source
-from cep.plan import Plan
+from cep.ir.plan import Plan
+from cep.ir.types import Type
 from cep.source import Source
-from cep.types import Type
 from runtime import Engine, reference
+from runtime.engine import Watermark
 from tests.oracle.harness import ARROW_TYPES, plain
 
 Row = Mapping[str, Any]
@@ -40,7 +41,7 @@ def batch(plan: Plan, stream: str, rows: Sequence[Row], signs: Sequence[int] | N
 def push(
     engine: Engine,
     events: Sequence[Row] | Mapping[str, Sequence[Row]],
-    watermark: int | None = None,
+    watermark: Watermark = None,
     *,
     signs: Sequence[int] | Mapping[str, Sequence[int]] | None = None,
 ) -> list[dict[str, Any]]:

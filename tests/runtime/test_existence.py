@@ -39,7 +39,7 @@ def pattern(shape: str, bound: str = "UNBOUNDED") -> str:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_which_variables_have_events_that_can_be_passed_over(shape: str) -> None:
-    assert set(Engine(compiled(pattern(shape)))._best) == PASSED_OVER[shape]
+    assert set(Engine(compiled(pattern(shape)))._branches[0].best) == PASSED_OVER[shape]
 
 
 SMALL = st.integers(0, 4)
@@ -89,4 +89,4 @@ def test_with_a_window_every_event_counts() -> None:
     """A later event keeps the tuple alive for longer, even if it has no partner that another has not."""
     streams = "STREAM R (ts TIMESTAMP, a INT) TIMESTAMP BY ts; STREAM S (ts TIMESTAMP, d INT) TIMESTAMP BY ts;"
     text = f"{streams} PATTERN P AND(R r, S s) WHERE r.a < s.d WITHIN 10 SECONDS RETURN DISTINCT s.d AS d;"
-    assert not Engine(compiled(text))._best
+    assert not Engine(compiled(text))._branches[0].best

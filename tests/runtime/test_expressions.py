@@ -10,18 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cep.expr import Call, Col, Const, Expr
-from cep.model import Stream
-from cep.types import Type
+from cep.ir.expr import Call, Col, Const, Expr
+from cep.ir.model import Stream
+from cep.ir.types import Type
 from runtime.reference import evaluate
 from tests.oracle.expressions import random_value, text, value
-from tests.oracle.sql import Database, expression, quoted
+from tests.oracle.sql import Database, expression, quoted, table
 
 if TYPE_CHECKING:
-    from cep.expr import Value
+    from cep.ir.expr import Value
 
 try:
-    from runtime import columnar
+    from runtime.arrays import columnar
 except ImportError:  # the engine's part of the comparison starts when there is an engine
     columnar = None
 
@@ -58,8 +58,9 @@ def random_rows(rng: Random, count: int) -> list[Row]:
 
 
 def by_duckdb(expr: Expr, rows: list[Row]) -> list[Value]:
-    DATABASE.load([STREAM], {"E": rows})
-    found = DATABASE.rows(f"SELECT {expression(expr)} FROM {quoted('E')} AS {quoted('e')} ORDER BY rowid")
+    numbered = table(STREAM, rows).append_column("_row", pa.array(range(len(rows))))
+    query = f"SELECT {expression(expr)} FROM {quoted('E')} AS {quoted('e')} ORDER BY {quoted('e')}._row"
+    found = DATABASE.over({"E": numbered}, query)
     return [value for (value,) in found]
 
 

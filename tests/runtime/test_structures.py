@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sortedcontainers import SortedKeyList
 
-from cep.types import Type
-from runtime import hashing
-from runtime.columnar import as_computed
-from runtime.columns import Growable, NumberColumn, StringColumn, make_column
-from runtime.ordinals import Ordinals
-from runtime.sorted_groups import Operations, SortedGroups, _group_order, spread
+from cep.ir.types import Type
+from runtime.arrays import hashing
+from runtime.arrays.columnar import ARROW_TYPES, as_computed
+from runtime.arrays.columns import Growable, NumberColumn, StringColumn, make_column
+from runtime.arrays.sorted_groups import Operations, SortedGroups, _group_order, spread
+from runtime.state.ordinals import Ordinals
 
 # --- sorted groups -------------------------------------------------------------------------------------------------
 
@@ -60,7 +60,9 @@ def as_array(values: list[Any], kind: str) -> np.ndarray:
 
 def content(index: SortedGroups, group: int) -> list[int]:
     low, high = index.bounds(np.array([group]))
-    return index.rows_at(spread(low, high - low)).tolist()
+    rows = index.rows_at(spread(low, high - low)).tolist()
+    assert index.rows_of(low, high - low).tolist() == rows
+    return rows
 
 
 @pytest.mark.parametrize("kind", KEYS)
@@ -129,6 +131,45 @@ def test_sorted_groups_notice_when_they_are_broken() -> None:
     index.size += 1
     with pytest.raises(AssertionError, match="size"):
         index._check()
+
+
+@pytest.mark.parametrize("kind", ["int", "none"])
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_that_come_one_after_another_are_not_looked_up(kind: str, seed: int) -> None:
+    """One group in order is a run of rows until something comes between; what is read is the same with or without."""
+    rng = Random(f"{kind} {seed}")
+    index = SortedGroups(DTYPES[kind], Operations())
+    disturbed = rng.choice(("never", "other group", "late", "gap", "removed"))
+    rows: list[int] = []
+    group = rng.randrange(3)
+    start = row = rng.randrange(3)
+    for number in range(8):
+        size = rng.choice((1, 2, 30))
+        groups, keys = np.full(size, group), np.arange(row, row + size)
+        new = np.arange(row, row + size)
+        if number == 5 and disturbed == "other group":
+            groups[-1] = group + 1
+        elif number == 5 and disturbed == "late":
+            keys -= 3
+        elif number == 5 and disturbed == "gap":
+            new += 1
+            row += 1
+        index.insert(groups, None if kind == "none" else keys, new)
+        row += size
+        rows += new.tolist()
+        if number == 5 and disturbed == "removed":
+            index.remove(np.array([group]), np.array(rows[:1]))
+        index._check()
+        content(index, group)
+        content(index, group + 1)
+        sorted_by = kind == "int" or disturbed != "late"
+        if number < 5 or disturbed == "never" or not sorted_by:
+            assert index._run == (group, start)
+        else:
+            assert index._run is None
+    low, high = index.bounds(np.array([group, group]))
+    part = np.minimum(high - low, 5)
+    assert index.rows_of(low + 1, part - 1).tolist() == index.rows_at(spread(low + 1, part - 1)).tolist()
 
 
 def test_prefix_sums_are_right_within_every_group() -> None:
@@ -246,7 +287,8 @@ def test_ordinals_number_equal_events(data: st.DataObject) -> None:
     """However batches are cut and whatever is deleted: the live events of one content have the ordinals 0..n-1."""
     timed = data.draw(st.booleans())
     in_order = data.draw(st.booleans())
-    ordinals = Ordinals()
+    columns = [make_column(Type.INT), make_column(Type.INT)]
+    ordinals = Ordinals(columns)
     stored: list[tuple[int, int, int]] = []  # content, time, ordinal
     gone: list[bool] = []
     now = 0
@@ -257,83 +299,104 @@ def test_ordinals_number_equal_events(data: st.DataObject) -> None:
             batch = [(value, t) for t, value in batch]
             now = max([now, *(t for _, t in batch)])
         # The time is part of an event's content.
-        content = np.array([hash((v, t if timed else 0)) % 2**63 for v, t in batch], dtype=np.uint64)
+        content = [3 * t + value if timed else value for value, t in batch]
+        for column in columns:
+            column.extend(pa.array(content, pa.int64()))
         times = np.array([t for _, t in batch], dtype=np.int64) if timed else None
         assigned = ordinals.assign(
-            content,
+            np.arange(len(stored), len(stored) + len(batch)),
             times,
-            np.array([c for c, _, _ in stored], dtype=np.uint64),
             np.array(gone, dtype=np.bool_),
             np.array([t for _, t, _ in stored], dtype=np.int64) if timed else None,
         )
-        stored += list(zip(content.tolist(), (t for _, t in batch), assigned.tolist(), strict=True))
+        ordinal = [0] * len(batch) if assigned is None else assigned.tolist()
+        stored += list(zip(content, (t for _, t in batch), ordinal, strict=True))
         gone += [False] * len(batch)
         live = [i for i, dead in enumerate(gone) if not dead]
         if live and data.draw(st.booleans()):
             victim = stored[data.draw(st.sampled_from(live))][0]
             newest = max(i for i in live if stored[i][0] == victim)
             gone[newest] = True
-            ordinals.forget(np.array([victim], dtype=np.uint64))
+            ordinals.forget(np.array([newest]))
         counts = Counter(stored[i][0] for i, dead in enumerate(gone) if not dead)
         for value, n in counts.items():
             found = sorted(stored[i][2] for i, dead in enumerate(gone) if not dead and stored[i][0] == value)
             assert found == list(range(n))
 
 
-# --- fingerprints --------------------------------------------------------------------------------------------------
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_while_a_number_rises_no_table_is_kept(data: st.DataObject) -> None:
+    """Without time: batches in which one column rises, then batches of anything; deletions and compactions between."""
+    columns = [make_column(Type.STRING), make_column(Type.INT), make_column(Type.DOUBLE)]
+    ordinals = Ordinals(columns)
+    stored: list[tuple[Any, int, bool]] = []  # content, ordinal, whether it is deleted
+    rising = data.draw(st.integers(0, 3))
+    newest = -1
+    for number in range(data.draw(st.integers(1, 5))):
+        rows: list[tuple[Any, ...]] = []
+        for _ in range(data.draw(st.integers(0, 4))):
+            newest += 1
+            any_double = data.draw(st.sampled_from((0.0, 0.5, None)))
+            row = data.draw(st.sampled_from("ab")), data.draw(st.sampled_from((None, 0)))
+            rows.append((*row, newest / 2 if number < rising else any_double))
+        for column, values in zip(columns, zip(*rows, strict=True) if rows else ((), (), ()), strict=True):
+            column.extend(pa.array(values, ARROW_TYPES[column.type]))
+        gone = np.array([dead for _, _, dead in stored], dtype=np.bool_)
+        assigned = ordinals.assign(np.arange(len(stored), len(stored) + len(rows)), None, gone, None)
+        given_ = [0] * len(rows) if assigned is None else assigned.tolist()
+        stored += [(row, ordinal, False) for row, ordinal in zip(rows, given_, strict=True)]
+        if number < rising:
+            assert ordinals.nbytes == 0
+        live = [place for place, (_, _, dead) in enumerate(stored) if not dead]
+        if live and data.draw(st.booleans()):
+            victim = stored[data.draw(st.sampled_from(live))][0]
+            last = max(place for place in live if stored[place][0] == victim)
+            stored[last] = (*stored[last][:2], True)
+            live.remove(last)
+            ordinals.forget(np.array([last]))
+        for row in {content for content, _, _ in stored}:
+            found = sorted(ordinal for other, ordinal, dead in stored if other == row and not dead)
+            assert found == list(range(len(found)))
+        if data.draw(st.booleans()):
+            for column in columns:
+                column.keep(np.array(live, dtype=np.int64))
+            stored = [stored[place] for place in live]
+            ordinals.clear()
 
 
-def test_hashes_depend_on_values_not_on_how_they_are_stored() -> None:
-    values = ["a", None, "", "a", "\U0001f600"]
-    plain = hashing.hash_array(pa.array(values))
-    for other in (
-        pa.array(values).dictionary_encode(),
-        pa.array(values, pa.large_string()),
-        pa.array(["x", *values, "x"]).slice(1, 5),
-        pa.array(["x", *values]).dictionary_encode().slice(1),
-    ):
-        for lane in (0, 1):
-            assert (hashing.hash_array(other)[lane] == plain[lane]).all()
-    assert plain[0][1] != plain[0][2], "NULL is not the empty text"
-    numbers = hashing.hash_array(pa.array([0, None, 1]))
-    assert len(set(numbers[0].tolist())) == 3
-    assert hashing.hash_array(pa.array([None, None], pa.string()).dictionary_encode())[0].tolist() == [plain[0][1]] * 2
+# --- hashes for tables ---------------------------------------------------------------------------------------------
 
 
-def test_hashes_are_the_same_in_every_process() -> None:
-    """Golden: a change here changes every match id that anybody has stored."""
-    lanes = hashing.combine(
-        hashing.seed("P", "a"), [hashing.hash_array(pa.array([1, 2])), hashing.hash_array(pa.array(["x", None]))], 2
-    )
-    assert (
-        hashing.both_lanes(lanes).tobytes().hex() == "794ed01adec57428fde0496b7460ee452b50646e6830a21be360efd7ed2b58a1"
-    )
+def stored(values: list[Any], type_: Type) -> NumberColumn | StringColumn:
+    column = make_column(type_)
+    column.extend(pa.array(values, ARROW_TYPES[type_]))
+    return column
+
+
+def test_hashes_depend_on_values_not_on_where_they_are_stored() -> None:
+    values = ["a", None, "", "a", "\U0001f600", "x" * 1000]
+    every = np.arange(len(values))
+    plain = stored(values, Type.STRING).hashes(every)
+    assert (stored(["x", *values], Type.STRING).hashes(every + 1) == plain).all()
+    assert (stored(values, Type.STRING).hashes(slice(0, len(values))) == plain).all()
+    assert plain[0] == plain[3]
+    assert len(set(plain.tolist())) == 5, "NULL is not the empty text"
+    assert len(set(stored([0, None, 1], Type.INT).hashes(np.arange(3)).tolist())) == 3
 
 
 @given(st.lists(st.text(max_size=40) | st.text("ab\x00", max_size=600), unique=True, max_size=60))
 def test_no_two_texts_collide_whatever_their_length_and_each_hashes_as_if_it_were_alone(texts: list[str]) -> None:
-    lanes = hashing.hash_array(pa.array(texts, pa.string()))
-    assert len({*lanes[0].tolist()}) == len({*lanes[1].tolist()}) == len(texts)
-    for place, text in enumerate(texts):
-        alone = hashing.hash_array(pa.array([text]))
-        assert (alone[0][0], alone[1][0]) == (lanes[0][place], lanes[1][place])
+    hashes = stored(texts, Type.STRING).hashes(np.arange(len(texts))).tolist()
+    assert len(set(hashes)) == len(texts)
+    assert hashes == [stored([text], Type.STRING).hashes(np.arange(1))[0] for text in texts]
 
 
-def test_position_and_ordinal_matter() -> None:
-    one, two = hashing.hash_array(pa.array([1])), hashing.hash_array(pa.array([2]))
-    start = hashing.seed("P")
-    assert hashing.combine(start, [one, two], 1)[0] != hashing.combine(start, [two, one], 1)[0]
-    lanes = hashing.combine(start, [(np.repeat(one[0], 3), np.repeat(one[1], 3))], 3)
-    told = hashing.with_ordinal(lanes, np.array([0, 1, 2]))
-    assert told[0][0] == lanes[0][0]
-    assert len(set(told[0].tolist())) == len(set(told[1].tolist())) == 3
-
-
-def test_no_two_of_many_small_numbers_collide() -> None:
-    numbers = hashing.hash_array(pa.array(np.arange(-50_000, 50_000)))
-    lanes = hashing.combine(hashing.seed("P", "a"), [numbers], 100_000)
-    assert len(np.unique(lanes[0])) == len(np.unique(lanes[1])) == 100_000
-    assert not (lanes[0] == lanes[1]).any()
+def test_position_matters_and_small_numbers_do_not_collide() -> None:
+    one, two = np.array([1], dtype=np.uint64), np.array([2], dtype=np.uint64)
+    assert hashing.rows([one, two], 1) != hashing.rows([two, one], 1)
+    numbers = stored(list(range(-50_000, 50_000)), Type.INT).hashes(slice(0, 100_000))
+    assert len(np.unique(hashing.rows([numbers], 100_000))) == 100_000
 
 
 @pytest.mark.parametrize("count", [1, 999, 1000, 5000])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import runtime.engine
+import runtime.compaction
 from runtime import Engine
 from tests.runtime.support import SECOND, batch, compiled, current, fields, ids, naive, push, rows_of
 
@@ -31,13 +31,13 @@ WINDOW = 10 * SECOND
 
 @pytest.fixture(autouse=True)
 def _compact_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime.engine, "_COMPACT_AT", 4)
-    monkeypatch.setattr(runtime.engine, "_KEYS_AT", 4)
+    monkeypatch.setattr(runtime.compaction, "ROWS", 4)
+    monkeypatch.setattr(runtime.compaction, "KEYS", 4)
 
 
 def started(text: str) -> Engine:
     engine = Engine(compiled(text))
-    assert engine._compact_at == 4
+    assert engine._compaction._at == 4
     return engine
 
 
@@ -182,7 +182,7 @@ def test_pull_sees_exactly_what_can_still_be_in_a_match(name: str) -> None:
 def test_expired_rows_are_counted_once_whether_removed_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {}
     for compact_at in (4, 10**9):
-        monkeypatch.setattr(runtime.engine, "_COMPACT_AT", compact_at)
+        monkeypatch.setattr(runtime.compaction, "ROWS", compact_at)
         engine = Engine(compiled(PATTERNS["seq2"]))
         seen = []
         for second in range(100):
@@ -197,11 +197,14 @@ def test_expired_rows_are_counted_once_whether_removed_or_not(monkeypatch: pytes
 
 @pytest.mark.parametrize("disorder", [0, 4])
 def test_memory_is_flat_however_long_the_stream(disorder: int) -> None:
-    """Also with events that come late, which need a table of equal ones; of one key, so that none gets a new number."""
+    """Also with events that come late, which need a table of equal ones; of one key, so that none gets a new number.
+
+    Keys beyond a million: smaller ones have a table, which grows with the largest, to 8 MB at most.
+    """
     engine = started(PATTERNS["seq3"])
     sizes, keys = [], []
     for first in range(0, 3000, 10):
-        events = [at(s * SECOND, k=0 if disorder else s // 5, x=0) for s in range(first, first + 10)]
+        events = [at(s * SECOND, k=2**20 + (0 if disorder else s // 5), x=0) for s in range(first, first + 10)]
         push(engine, events[disorder:] + events[:disorder], (first + 9) * SECOND)
         stats = engine.stats()
         sizes.append(stats["bytes"])
@@ -296,7 +299,7 @@ def test_compaction_changes_nothing_that_is_put_out(keys: int, monkeypatch: pyte
     ]
     out = []
     for compact_at in (4, 10**9):
-        monkeypatch.setattr(runtime.engine, "_COMPACT_AT", compact_at)
+        monkeypatch.setattr(runtime.compaction, "ROWS", compact_at)
         engine = Engine(compiled(f"{KEPT} PATTERN P SEQ(T a, T b) PARTITION BY k WITHIN 5 SECONDS;"))
         out.append([row for e in events for row in push(engine, [e], e["ts"] - 2 * SECOND)])
         stored = engine._leaves["a"].size

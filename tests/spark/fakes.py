@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo
 
 from runtime.spark.blobs import from_blob
+from runtime.spark.flow.pack import PLACE, Packer
+from runtime.spark.flow.unpack import Shape, to_rows
 from runtime.spark.layout import Layout
-from runtime.spark.pack import PLACE, Packer
-from runtime.spark.processor import Matcher
-from runtime.spark.unpack import Shape, to_rows
+from runtime.spark.state.processor import Matcher
 
 
 class _Value:
@@ -71,6 +72,12 @@ class Store:
     def registerTimer(self, expiryTimestampMs: int) -> None:  # noqa: N802, N803
         self.now[self.slot].setdefault("timers", set()).add(expiryTimestampMs)
 
+    def deleteTimer(self, expiryTimestampMs: int) -> None:  # noqa: N802, N803
+        self.now[self.slot].get("timers", set()).discard(expiryTimestampMs)
+
+    def listTimers(self) -> Iterator[int]:  # noqa: N802
+        return iter(sorted(self.now[self.slot].get("timers", ())))
+
     def expired(self, watermark: int) -> list[tuple[int, int]]:
         return [(slot, at) for slot in sorted(self.now) for at in self.now[slot].get("timers", ()) if at < watermark]
 
@@ -89,7 +96,9 @@ class Timer:
         return self._millis
 
 
-def packed(layout: Layout, events: Mapping[str, pa.Table], place: Any) -> Iterator[dict[str, Any]]:
+def packed(
+    layout: Layout, events: Mapping[str, pa.Table], place: Any, *, keep_late: bool = False
+) -> Iterator[dict[str, Any]]:
     """The packed rows of a batch; `place(row, target)` stands in for the expression that Spark evaluates."""
     for feed in layout.feeds:
         table = events.get(feed.stream.name)
@@ -104,6 +113,7 @@ def packed(layout: Layout, events: Mapping[str, pa.Table], place: Any) -> Iterat
             stream=feed.stream.name,
             time=feed.stream.time,
             targets=tuple((target.slots, target.columns) for target in feed.targets),
+            whole=tuple(name for name, _ in feed.columns) if keep_late else (),
         )
         for batch in packer(iter(table.to_batches())):
             yield from batch.to_pylist()
@@ -122,7 +132,7 @@ def run_batch(
         out += [row.asDict() for row in matcher.handleInputRows((slot,), inputs, Timer(watermark))]
     for slot, at in store.expired((watermark or 0) // 1000):
         store.slot = slot
-        out += [row.asDict() for row in matcher.handleExpiredTimer((slot,), Timer(watermark), at)]
+        out += [row.asDict() for row in matcher.handleExpiredTimer((slot,), Timer(watermark), ExpiredTimerInfo(at))]
         store.now[slot]["timers"].discard(at)
         if store.now[slot] == {"timers": set()}:
             del store.now[slot]
@@ -134,6 +144,6 @@ def matches(rows: Sequence[Mapping[str, Any]], plans: Sequence[Any]) -> list[dic
     return [
         match
         for row in rows
-        if row["blob"] is not None
+        if row["blob"] is not None and row["pattern"] is not None
         for match in to_rows(from_blob(row["blob"]), shapes[row["pattern"]]).to_pylist()
     ]

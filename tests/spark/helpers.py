@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,18 @@ import pyarrow.parquet as pq
 import cep
 import runtime
 from connectors.files.match_writer import match_lines
+from runtime.spark.errors import Final, judge
+from runtime.spark.job.start import Job, prepare
+from runtime.spark.job.supervise import Supervisor, pause_before
+from runtime.spark.watch.progress import Batch
 
 if TYPE_CHECKING:
-    from cep.plan import Plan
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
-START = 1_767_225_600_000_000
+    from cep.ir.plan import Plan
+
+START = 1_704_067_200_000_000
 CARD = """
 STREAM Trans (ts TIMESTAMP, acc STRING, amnt DOUBLE) TIMESTAMP BY ts WATERMARK 10 SECONDS;
 PATTERN CardTesting
@@ -119,6 +127,64 @@ def lines_in(directory: Path) -> Counter[str]:
 
 def ids(lines: Counter[str]) -> Counter[str]:
     return Counter({json.loads(line)["id"]: count for line, count in lines.items()})
+
+
+ATTEMPTS = 10
+"""How often a test that is not about failures is tried."""
+
+
+def to_the_end(start: Callable[[], StreamingQuery]) -> list[Any]:
+    """Run a query to the end of its input, again after a failure that may pass; the batches' progresses.
+
+    A busy machine is slow to start Python workers, and Spark waits for ten seconds.
+    """
+    said: list[Any] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        query = None
+        try:
+            query = start()
+            query.awaitTermination()
+            break
+        except Exception as error:
+            verdict = judge(error)
+            if attempt == ATTEMPTS or isinstance(verdict, Final) or verdict.tries is not None:
+                raise
+            time.sleep(pause_before(attempt))
+        finally:
+            said += [each for each in (query.recentProgress if query else ()) if "addBatch" in each.durationMs]
+    return said
+
+
+class Shared:
+    """For `runtime.spark.job.supervise`: every attempt in the session of the tests."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def open(self) -> SparkSession:
+        return self.spark
+
+    def discard(self, spark: SparkSession | None, *, java: bool = False) -> None:
+        pass
+
+
+def run_job(spark: SparkSession, job: Job, plans: Sequence[Plan]) -> list[Batch]:
+    """A job in the session of the tests, started again after what may pass; its batches."""
+    prepared = prepare(job, plans)
+    batches: list[Batch] = []
+    Supervisor(
+        prepared=prepared,
+        sessions=Shared(spark),
+        report=batches.append,
+        restarted=lambda: None,
+        stopping=lambda: False,
+    ).run()
+    return batches
+
+
+def tuples(lines: Iterable[str]) -> set[str]:
+    """What matches say, whenever they say it."""
+    return {json.dumps(json.loads(line)["fields"]) for line in lines}
 
 
 def compiled(text: str, *names: str) -> list[Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import cep
-from cep.types import Type
+from cep.ir.types import Type
 from runtime.spark.layout import Layout, Member, layout, murmur3_long, slot
 from tests.spark.helpers import CARD, JOB, compiled
 

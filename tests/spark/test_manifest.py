@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runtime.spark import manifest
+from runtime.spark.ends import manifest
+from runtime.spark.ends.manifest import Manifest, reconcile, with_id_key
 from runtime.spark.errors import JobError
-from runtime.spark.manifest import Manifest, reconcile
+from runtime.state.id_key import IdKey
 from tests.spark.helpers import CARD, JOB, compiled
 
 REFORMATTED = "-- a comment\n" + CARD.replace("SEQ(", "seq( ").replace("\n  WHERE", " WHERE")
@@ -80,3 +81,46 @@ def test_a_checkpoint_that_cannot_be_written_is_explained(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(JobError, match="cannot be written: Not a directory"):
         manifest.store(first(), str(tmp_path / "file" / "checkpoint"))
+
+
+def test_of_two_jobs_that_begin_at_once_one_is_refused(tmp_path: Path) -> None:
+    """Two names for one job would publish side by side."""
+    winner, loser = first(), first()
+    manifest.create(winner, str(tmp_path))
+    with pytest.raises(JobError, match="another job has begun with it at the same moment: start this one again"):
+        manifest.create(loser, str(tmp_path))
+    assert manifest.load(str(tmp_path)) == winner
+    assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
+
+
+def test_where_the_file_system_has_no_links_a_name_that_is_taken_is_seen(tmp_path: Path, monkeypatch) -> None:
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    manifest.create(first(), str(tmp_path))
+    with pytest.raises(JobError, match="at the same moment"):
+        manifest.create(first(), str(tmp_path))
+
+
+def test_a_checkpoint_knows_the_key_of_its_ids(tmp_path: Path) -> None:
+    key, other = IdKey(b"a key of some bytes").digest, IdKey(b"another key of some").digest
+    plain = with_id_key(first(), None, None)
+    keyed = with_id_key(first(), None, key)
+    for one in (plain, keyed):
+        manifest.store(one, str(tmp_path / "checkpoint"))
+        assert manifest.load(str(tmp_path / "checkpoint")) == one
+    assert with_id_key(first(), keyed, key).id_key == key
+    with pytest.raises(JobError, match=r"written with another id key .* Start with the key of then"):
+        with_id_key(first(), keyed, other)
+    with pytest.raises(JobError, match=r"written with another id key"):
+        with_id_key(first(), keyed, None)
+    with pytest.raises(JobError, match=r"written without --id-key: matches that are delivered again"):
+        with_id_key(first(), plain, key)
+    assert "a key of some bytes" not in keyed.to_json()
+
+
+def test_a_checkpoint_of_before_there_were_keys_takes_any() -> None:
+    before = Manifest.from_json(first().to_json(), "here")
+    assert before.id_key is None
+    assert with_id_key(first(), before, IdKey(b"a key of some bytes").digest).id_key is not None

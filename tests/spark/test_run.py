@@ -16,12 +16,26 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from runtime.spark.dataflow import make_layout
-from runtime.spark.errors import JobError, explain
-from runtime.spark.job import Job, follow, prepare, start
-from runtime.spark.progress import Batch
+from runtime import Engine
+from runtime.spark.errors import JobError
+from runtime.spark.flow.dataflow import make_layout
+from runtime.spark.job.start import Job
+from runtime.spark.watch.progress import Batch
+from runtime.state.id_key import IdKey
 from tests.conftest import ROOT
-from tests.spark.helpers import CARD, JOB, compiled, cut, expected, lines_in, logins, trans, write_parts
+from tests.spark.helpers import (
+    ATTEMPTS,
+    CARD,
+    JOB,
+    compiled,
+    cut,
+    expected,
+    lines_in,
+    logins,
+    run_job,
+    trans,
+    write_parts,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,12 +47,9 @@ STREAMS = ("Trans", "Login")
 def run(spark: SparkSession, plans: Sequence[Any], where: Path, **options: Any) -> list[Batch]:
     """A job over `where/<Stream>` to `where/out`, to the end of the input."""
     inputs = {path.name: str(path) for path in where.iterdir() if path.name in STREAMS}
-    settings: dict[str, Any] = {"buckets": 2, "max_files": 1, "master": "local[2]"} | options
+    settings: dict[str, Any] = {"buckets": 2, "max_files": 1, "restart": f"on-failure:{ATTEMPTS}"} | options
     job = Job(inputs=inputs, out=str(where / "out"), checkpoint=str(where / "checkpoint"), once=True, **settings)
-    prepared = prepare(job, plans)
-    batches: list[Batch] = []
-    follow(start(prepared, spark), prepared, batches.append, lambda: False)
-    return batches
+    return run_job(spark, job, plans)
 
 
 def test_a_job_goes_on_where_it_was_and_patterns_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
@@ -71,6 +82,24 @@ def test_a_job_goes_on_where_it_was_and_patterns_come_and_go(spark: SparkSession
     assert lines_in(tmp_path / "out") - before == expected(changed, {"Trans": third})
 
 
+def test_keyed_ids_are_those_of_the_engine_and_the_key_is_nowhere(spark: SparkSession, tmp_path: Path) -> None:
+    secret = "a key that nobody may see"
+    key = IdKey(secret.encode())
+    plans = compiled(CARD)
+    events = trans(300)
+    write_parts(tmp_path / "Trans", cut(events, 2, 1))
+    run(spark, plans, tmp_path, id_key=key)
+    (plan,) = plans
+    wanted = Engine(plan, id_key=key).push({"Trans": events}).read_all()["_id"].to_pylist()
+    found = [json.loads(line) for file in (tmp_path / "out").glob("*.jsonl") for line in file.read_text().splitlines()]
+    assert Counter(match["id"] for match in found) == Counter(id_.hex() for id_ in wanted)
+    assert found
+    for file in tmp_path.rglob("*"):
+        assert file.is_dir() or secret.encode() not in file.read_bytes(), file
+    with pytest.raises(JobError, match="written with another id key"):
+        run(spark, plans, tmp_path)
+
+
 def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Path) -> None:
     rows = trans(80).to_pylist()
     source = tmp_path / "Trans"
@@ -89,9 +118,9 @@ def test_text_files_follow_the_rules_of_replay(spark: SparkSession, tmp_path: Pa
     run(spark, plans, tmp_path, max_files=None)
     assert lines_in(tmp_path / "out") == expected(plans, {"Trans": trans(80)})
     (source / "c.jsonl").write_text('{"ts": 0, "acc": "A1", "amnt": "much"}\n')
-    with pytest.raises(Exception, match="BadRecordError") as failure:
+    with pytest.raises(JobError) as failure:
         run(spark, plans, tmp_path)
-    assert explain(failure.value) == f'{source}/c.jsonl:1: "amnt": expected DOUBLE, found "much"'
+    assert str(failure.value) == f'{source}/c.jsonl:1: "amnt": expected DOUBLE, found "much"'
     run(spark, plans, tmp_path, on_error=f"dead-letter={tmp_path}/bad")
     (letter,) = (tmp_path / "bad").iterdir()
     assert json.loads(letter.read_text())["line"] == 1

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from cep.expr import Call, Col, Const, Expr, walk
-from cep.types import Type
-from runtime.columnar import ARROW_TYPES, evaluate
+from cep.ir.expr import Call, Col, Const, Expr, walk
+from cep.ir.types import Type
+from runtime.arrays.columnar import ARROW_TYPES, evaluate
 from runtime.reference import evaluate as naive
 from runtime.spark.sql import bucket, prefilter, to_sql
 from tests.oracle.expressions import condition, random_value, value
@@ -29,7 +29,7 @@ EDGES: dict[Type, list[Any]] = {
     Type.DOUBLE: [None, 0.0, -0.0, 0.5, -0.5, 2.5, 1e308, -1e308, math.inf, -math.inf, math.nan, 5e-324, 0.5 - 2**-54],
     Type.STRING: [None, "", "a", "A", "ab%", "a_b", "\\", "'", "é", "ß", "𝔘x", "a\nb", "Ångström"],
     Type.BOOLEAN: [None, True, False],
-    Type.TIMESTAMP: [None, 0, -1, 1_767_225_600_000_000, 253_402_300_799_999_999, -62_135_596_800_000_000],
+    Type.TIMESTAMP: [None, 0, -1, 1_704_067_200_000_000, 253_402_300_799_999_999, -62_135_596_800_000_000],
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from collections import Counter
 import cep
 from pyspark.sql import SparkSession
 from runtime.spark import detect
-from runtime.spark.session import DEFAULTS
+from runtime.spark.job.session import DEFAULTS
 
 archive, pattern, events, target, checkpoint = sys.argv[1:]
 spark = SparkSession.builder.remote("local[2]").config(map=DEFAULTS).getOrCreate()

@@ -7,7 +7,7 @@ import sys
 
 SCRIPT = """
 import gc
-from runtime.spark.pack import Packer
+from runtime.spark.flow.pack import Packer
 list(Packer(stream="S", time=None, targets=())(iter([])))
 frozen = gc.get_freeze_count()
 keep = [[] for _ in range(1000)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cep.diagnostics import Diagnostic, Diagnostics
+from cep.ir import ast
 from cep.source import Source
-from cep.syntax import ast
 from cep.syntax.fmt import fmt
 from cep.syntax.parse import parse
 

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from cep.ir import ast
+from cep.ir.types import EPOCH_UNITS, MICROS
 from cep.source import Source
-from cep.syntax import ast, literals
-from cep.types import MICROS
+from cep.syntax import literals
 
 _AT = Source("random.cep", "").span(0, 0)
 
 plain_names = st.sampled_from(
-    ["a", "b", "Trans", "amnt", "day", "timestamp", "COUNT", "Seconds", "by", "watermark", "hour", "_x1", "x" * 40]
+    [
+        "a",
+        "b",
+        "Trans",
+        "amnt",
+        "day",
+        "timestamp",
+        "COUNT",
+        "Seconds",
+        "by",
+        "watermark",
+        "hour",
+        "_x1",
+        "x" * 40,
+        "max",
+        "Order",
+        "epoch",
+        "idle",
+        "After",
+        "FIRST",
+        "run",
+    ]
 )
 odd_names = st.sampled_from(["in", "SELECT", "end", "null", "größe", "a b", '"', "--", "/*", "'", "1", "where", "a;b"])
 names = st.builds(ast.Name, text=st.one_of(plain_names, plain_names, odd_names), span=st.just(_AT))
@@ -23,7 +45,7 @@ _numbers = st.one_of(
     st.just(-(2**63)),
     st.floats(0, allow_nan=False, allow_infinity=False).map(abs),
 )
-_timestamps = st.sampled_from(["2026-01-01", "2026-01-01T10:20:30.5+02:00", "0001-01-01 00:00", "9999-12-31T23:59:59Z"])
+_timestamps = st.sampled_from(["2024-01-01", "2024-01-01T10:20:30.5+02:00", "0001-01-01 00:00", "9999-12-31T23:59:59Z"])
 
 
 def _node(kind: type[ast.Node], **parts: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
@@ -34,6 +56,7 @@ durations = _node(ast.DurationLiteral, count=_counts, unit=st.sampled_from(sorte
 strings = _node(ast.StringLiteral, value=texts)
 leaves = st.one_of(
     _node(ast.Attribute, var=names, attr=names),
+    _node(ast.Bare, name=names),
     _node(ast.NumberLiteral, value=_numbers),
     strings,
     _node(ast.BooleanLiteral, value=st.booleans()),
@@ -60,7 +83,7 @@ def _above(part: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
         _node(ast.Binary, op=operators, left=part, right=part),
         _node(ast.Unary, op=st.just("NOT"), operand=part),
         part.map(_negative),
-        _node(ast.Call, func=names, args=_tuples(part)),
+        _node(ast.Call, func=names, args=_tuples(part), distinct=st.booleans()),
         _node(ast.InList, operand=part, items=_tuples(part), negated=st.booleans()),
         _node(ast.Between, operand=part, low=part, high=part, negated=st.booleans()),
         _node(ast.Like, operand=part, pattern=part, negated=st.booleans()),
@@ -78,17 +101,25 @@ def _repeat(limits: tuple[int, int | None], stream: ast.Name, var: ast.Name) -> 
 
 _limits = st.tuples(st.integers(0, 9), st.none() | st.integers(0, 9))
 bodies = st.recursive(
-    st.one_of(_node(ast.Step, stream=names, var=names), st.builds(_repeat, _limits, names, names)),
+    st.one_of(
+        _node(ast.Step, stream=names, var=names),
+        st.builds(_repeat, _limits, names, names),
+        _node(ast.Optional, stream=names, var=names),
+    ),
     lambda part: st.one_of(
         _node(ast.Seq, items=_tuples(part)),
         _node(ast.And, items=_tuples(part)),
         _node(ast.Or, items=_tuples(part)),
         _node(ast.Not, item=part),
+        _node(ast.Selected, op=st.sampled_from(["FIRST", "LAST", "NEXT", "RUN"]), items=_tuples(part)),
     ),
     max_leaves=6,
 )
 _types = st.sampled_from(["INT", "DOUBLE", "STRING", "BOOLEAN", "TIMESTAMP", "Money"])
-_columns = _node(ast.ColumnDecl, name=names, type=st.builds(ast.Name, text=_types, span=st.just(_AT)))
+_formats = st.one_of(
+    st.none(), _node(ast.EpochFormat, unit=st.sampled_from(sorted(EPOCH_UNITS))), _node(ast.TextFormat, text=strings)
+)
+_columns = _node(ast.ColumnDecl, name=names, type=st.builds(ast.Name, text=_types, span=st.just(_AT)), format=_formats)
 _items = _node(ast.ReturnItem, expr=expressions, alias=st.none() | names)
 statements = st.one_of(
     _node(ast.Import, path=strings),
@@ -98,6 +129,9 @@ statements = st.one_of(
         columns=_tuples(_columns),
         timestamp_by=st.none() | names,
         watermark=st.none() | durations,
+        idle_after=st.none() | durations,
+        max_ahead=st.none() | durations,
+        order_by=st.none() | names,
     ),
     _node(
         ast.PatternDecl,

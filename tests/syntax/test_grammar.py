@@ -82,7 +82,7 @@ def test_most_reserved_words_name_columns_attributes_and_fields(word: str) -> No
 
 
 def test_nobody_who_does_not_parse_loads_antlr() -> None:
-    code = "import sys, cep.syntax.ast, cep.syntax.unparse, cep.syntax.regenerate; print('antlr4' in sys.modules)"
+    code = "import sys, cep.ir.ast, cep.syntax.unparse, cep.syntax.regenerate; print('antlr4' in sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=regenerate.GRAMMAR.parent
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cep.syntax import ast
+from cep.ir import ast
 from cep.syntax.parse import MAX_NESTING
 from cep.syntax.unparse import unparse_body, unparse_expr
 from tests.syntax.helpers import formatted, parsed, parsed_well, report
@@ -80,15 +80,40 @@ def test_precedence(written: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     ("written", "least", "most"),
-    [("+", 1, None), ("*", 0, None), ("?", 0, 1), ("{2}", 2, 2), ("{2,5}", 2, 5), ("{2,}", 2, None)],
+    [("+", 1, None), ("*", 0, None), ("{0,1}", 0, 1), ("{2}", 2, 2), ("{2,5}", 2, 5), ("{2,}", 2, None)],
 )
-def test_repetition_is_reserved(written: str, least: int, most: int | None) -> None:
+def test_a_quantifier_makes_a_set(written: str, least: int, most: int | None) -> None:
     (pattern,) = parsed_well(f"PATTERN P SEQ(A a, B{written} b) UNBOUNDED;").statements
     assert isinstance(pattern, ast.PatternDecl)
     assert isinstance(pattern.body, ast.Seq)
     repeat = pattern.body.items[1]
     assert isinstance(repeat, ast.Repeat)
     assert (repeat.least, repeat.most) == (least, most)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "SEQ(A a, B? b)",
+        "SEQ(FIRST(A a), LAST(B b))",
+        "AND(NEXT(A a, B b), RUN(C{2,} c))",
+        'SEQ(FIRST FIRST, run+ RUN, next? NEXT, NOT last{2,} "LAST")',
+        "OR(SEQ(A a, B* b), B? b, B{0,1} b)",
+    ],
+)
+def test_bodies_are_written_as_they_are_read(written: str) -> None:
+    (pattern,) = parsed_well(f"PATTERN P {written} UNBOUNDED;").statements
+    assert isinstance(pattern, ast.PatternDecl)
+    assert unparse_body(pattern.body) == written.replace('"LAST"', "LAST")
+
+
+def test_words_of_the_body_are_operators_in_any_case_and_never_quoted() -> None:
+    text = 'PATTERN P\n  SEQ(first( A a ),Run (B + b) , "next"(C c))\n  UNBOUNDED;\n'
+    (finding,) = report(text)
+    assert finding.startswith("2:34-2:40 CEP0101 `next` is no operator of a body")
+    assert formatted(text.replace('"next"', "next")) == (
+        "PATTERN P\n  SEQ(FIRST(A a), RUN(B+ b), NEXT(C c))\n  UNBOUNDED;\n"
+    )
 
 
 def test_bodies_nest() -> None:
@@ -114,7 +139,7 @@ def test_timestamps_without_a_zone_are_utc(text: str, micros: int) -> None:
     assert literal.micros == micros
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-02-30", "2026-01-01T25:00", "2026-1-1", "2026-01-01T00:00+99"])
+@pytest.mark.parametrize("text", ["", "yesterday", "2024-02-30", "2024-01-01T25:00", "2024-1-1", "2024-01-01T00:00+99"])
 def test_timestamps_that_do_not_exist(text: str) -> None:
     (finding,) = report(f"PATTERN P A a WHERE a.t > TIMESTAMP '{text}' UNBOUNDED;")
     assert "CEP0105" in finding

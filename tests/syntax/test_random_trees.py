@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cep.diagnostics import Diagnostics
+from cep.ir import ast
 from cep.source import Source
-from cep.syntax import ast
 from cep.syntax.fmt import fmt
 from cep.syntax.lex import lex
 from cep.syntax.unparse import unparse
@@ -67,7 +67,8 @@ def test_formatting_keeps_every_comment_wherever_it_stands(text: str, rng: rando
     for token in tokens:
         parts.append(text[end : token.start])
         if rng.random() < share:
-            parts.append(rng.choice(COMMENTS).replace("c", f"c{len(parts)}"))
+            minus = bool(parts) and "".join(parts[-2:]).endswith("-")  # `-` before `--` would be part of the comment
+            parts.append(" " * minus + rng.choice(COMMENTS).replace("c", f"c{len(parts)}"))
         parts.append(text[token.start : token.stop + 1])
         if rng.random() < 0.1:
             parts.append(rng.choice([" ", "\n", "\t", "\r\n"]))

@@ -1,0 +1,1 @@
+"""What several passes use: difference bounds, constants worked out, functions, ties, walks over the syntax tree."""

@@ -1,0 +1,1 @@
+"""What goes out: matches as Arrow, and DISTINCT."""

@@ -1,0 +1,1 @@
+"""Finding matches: partial matches, made longer range by range."""

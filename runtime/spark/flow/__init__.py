@@ -1,0 +1,1 @@
+"""From DataFrames of events to DataFrames of matches."""

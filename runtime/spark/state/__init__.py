@@ -1,0 +1,1 @@
+"""The stateful operator, and the engines that it caches."""
