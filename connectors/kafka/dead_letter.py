@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 _LONGEST_REASON = 2000
 _LARGEST = 64 << 20
+LETTER_SETTINGS = {"max.message.bytes": str(_LARGEST)}
+"""Of a topic of dead letters: what was too large elsewhere must fit, with headers."""
 
 
 class DeadLetter(NamedTuple):
@@ -89,7 +91,7 @@ class DeadLetters:
                     [record.topic],
                     create=self.create,
                     partitions=self.partitions,
-                    settings={"max.message.bytes": str(_LARGEST)},
+                    settings=LETTER_SETTINGS,
                 )
                 self._known.add(record.topic)
             if self._producer is None:

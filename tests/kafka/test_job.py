@@ -54,7 +54,6 @@ def test_alerts_are_replays_and_poison_is_put_aside_and_secrets_stay_secret(
     kafka, config, topic, send, committed, pattern, tmp_path
 ):
     source, sink, checkpoint = topic(3), topic(2), tmp_path / "checkpoint"
-    ensure_topics(config, [f"{source}.dlq"], settings={"max.message.bytes": str(64 << 20)})
     first, second = events(3000), events(1500, after=3000)
     file = write_jsonl(tmp_path / "events.jsonl", first + second)
     (tmp_path / "password").write_text(SECRET + "-file\n")

@@ -237,6 +237,8 @@ def _check_directory(option: str, spec: str) -> None:
 
 def _check_topics(job: Job) -> None:
     from connectors.kafka.cluster import ensure_topics
+    from connectors.kafka.dead_letter import LETTER_SETTINGS
+    from connectors.kafka.oversize import SUFFIX
     from runtime.spark.ends.topics import check_topics
 
     config = kafka_config(job)
@@ -245,6 +247,8 @@ def _check_topics(job: Job) -> None:
     try:
         if outputs:
             ensure_topics(config, outputs, create=False)
+        if job.on_error == "dead-letter":  # now, not at the first bad record, which may come after a month
+            ensure_topics(config, [topic + SUFFIX for topic in inputs], settings=LETTER_SETTINGS)
         check_topics(job.checkpoint, config, inputs, fail=job.on_data_loss == "fail")
     except KafkaFailureError as error:
         raise JobError(str(error)) from error
