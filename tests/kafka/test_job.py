@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import cep
-from connectors.kafka.cluster import ensure_topics
 from runtime.spark.job.start import Job, prepare
 from runtime.spark.job.supervise import Supervisor
 from tests.kafka.jobs import PATTERN, ROOT, command, environment, events, replayed, write_jsonl
@@ -51,7 +50,7 @@ def everything_under(directory: Path) -> bytes:
 
 
 def test_alerts_are_replays_and_poison_is_put_aside_and_secrets_stay_secret(
-    kafka, config, topic, send, committed, pattern, tmp_path
+    kafka, topic, send, committed, pattern, tmp_path
 ):
     source, sink, checkpoint = topic(3), topic(2), tmp_path / "checkpoint"
     first, second = events(3000), events(1500, after=3000)
