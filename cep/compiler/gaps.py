@@ -95,8 +95,8 @@ class Gap:
 
     def value(self, name: str, type_: Type) -> Col:
         """The column that an aggregate is, or `first` or `last`, the times of the set's first and last event."""
-        written = {aggregate.name: aggregate.text(self.name) for aggregate in self.aggregates}
-        attr = written.get(name, f"{name} {self.name}")
+        aggregate = next((a for a in self.aggregates if a.name == name), None)
+        attr = f"{name} {self.name}" if aggregate is None else aggregate.text(self.name)
         return Col(self.held if self.way is Way.ROW else set_of(self.name), attr, type_)
 
     @property
@@ -195,8 +195,15 @@ def set_of(var: str) -> str:
 
 def valued(expr: Expr, gaps: Iterable[Gap]) -> Expr:
     """An expression with each aggregate as the column that it is."""
-    known = {Col(gap.name, a.name, a.type): gap.value(a.name, a.type) for gap in gaps for a in gap.aggregates}
-    return rewrite(expr, lambda node: known.get(node, node) if isinstance(node, Col) else node)
+    named = {gap.name: gap for gap in gaps}
+
+    def value(node: Expr) -> Expr:
+        gap = named.get(node.var) if isinstance(node, Col) else None
+        if not isinstance(node, Col) or gap is None or all(a.name != node.attr for a in gap.aggregates):
+            return node
+        return gap.value(node.attr, node.type)
+
+    return rewrite(expr, value)
 
 
 def time_of(variable: Variable) -> Col:

@@ -54,8 +54,10 @@ def triggers(
     others = [condition for condition in of_rows if as_inequality(condition) is None]
     added = replace(gcq, inequalities=(*gcq.inequalities, *between), predicates=(*gcq.predicates, *others))
     search = _Search(added, edges, rank, gaps, acyclic=acyclic)
-    search.having = [condition for condition in having if variables(condition) & sets]
-    search.asked |= {name for condition in search.having for name in variables(condition)}
+    of_sets = [(condition, names) for condition in having if (names := variables(condition)) & sets]
+    search.having = of_sets
+    search.asked |= {name for _, names in of_sets for name in names}
+    search.waiting = [(gap, search.needs(gap)) for gap in search.gaps]
     found = [search.trigger(var) for var in sorted(rank, key=lambda name: rank[name])]
     asks = {gap.variable.name: search.ask(gap) for gap in gaps if gap.way is not Way.MATCH}
     return Triggers(found, list(search.indexes), asks)
@@ -73,8 +75,10 @@ class _Search:
     ) -> None:
         self.gcq = gcq
         self.gaps = [gap for gap in gaps if gap.way is Way.MATCH]
-        self.having: list[Expr] = []
-        """Conditions on sets that are worked out of combinations."""
+        self.having: list[tuple[Expr, frozenset[str]]] = []
+        """Conditions on sets that are worked out of combinations, with their variables."""
+        self.waiting: list[tuple[Gap, frozenset[str]]] = []
+        """Gaps with what must be bound before each is asked for."""
         self.asked = {name for gap in gaps for name in (*gap.needs, gap.held)}
         self.edges = edges
         self.rank = rank
@@ -163,8 +167,8 @@ class _Search:
         """The steps with each gap asked for as soon as what decides it, and conditions on it, is bound."""
         found: list[Step] = []
         bound: set[str] = set()
-        waiting = [(gap, self.needs(gap)) for gap in self.gaps]
-        asked = list(self.having)
+        waiting = list(self.waiting)
+        asked = self.having
         for name, step in ((start, None), *((step.var, step) for step in steps)):
             if step is not None:
                 found.append(step)
@@ -175,8 +179,8 @@ class _Search:
                 gap, _ = ready
                 if gap.is_set:
                     bound.add(set_of(gap.name))
-                decided = tuple(condition for condition in asked if variables(condition) <= bound)
-                asked = [condition for condition in asked if condition not in decided]
+                decided = tuple(condition for condition, names in asked if names <= bound)
+                asked = [(condition, names) for condition, names in asked if not names <= bound]
                 found.append(self.lookup(gap, gap.neighbour or start, decided))
         assert not waiting, "what decides a gap is always bound"
         assert not asked, "what a condition on sets needs is always bound"
@@ -185,7 +189,7 @@ class _Search:
     def needs(self, gap: Gap) -> frozenset[str]:
         """What must be bound before a gap is asked for: single events, and sets that it lies beside."""
         sets = {set_of(other.name) for other in self.gaps}
-        of_it = [variables(c) for c in self.having if set_of(gap.name) in variables(c)]
+        of_it = [names for _, names in self.having if set_of(gap.name) in names]
         return gap.needs | frozenset(name for names in of_it for name in names if name not in sets)
 
     def ask(self, gap: Gap) -> Probe | Fold:
