@@ -490,7 +490,7 @@ class Engine:
             self._check_best(branch)
 
     def _check_best(self, branch: Branch) -> None:
-        horizon = self.horizon
+        horizon = branch.horizon(self.watermark)
         for edge in branch.plan.edges:
             above = self._leaves[edge.parent]
             if (best := above.best.get(branch.plan.branch)) is not None:
